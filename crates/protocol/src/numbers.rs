@@ -154,6 +154,44 @@ impl FromStr for Revision {
     }
 }
 
+/// How often a stream was taken for another one since it had lost rows which it had acknowledged. A later epoch of one stream is
+/// higher, but for the one after the last: what counts is whether two are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Epoch(u64);
+
+number!(Epoch, u64);
+
+// === impl Epoch ===
+
+impl Epoch {
+    /// That of a stream that has lost nothing.
+    pub const FIRST: Self = Self(0);
+
+    /// More than there will ever be; what is above is no epoch.
+    const LAST: u64 = u32::MAX as u64;
+
+    /// The one of the stream after the next loss. After the last one they begin again: another one is all that it must be.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 % Self::LAST + 1)
+    }
+}
+
+/// The text is no epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an epoch is a number of {} at most", Epoch::LAST)]
+pub struct NotAnEpoch;
+
+impl FromStr for Epoch {
+    type Err = NotAnEpoch;
+
+    fn from_str(text: &str) -> Result<Self, NotAnEpoch> {
+        let number = text.parse().ok().filter(|number| *number <= Self::LAST);
+        number.map(Self).ok_or(NotAnEpoch)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,5 +235,16 @@ mod tests {
             (serde_json::to_string(&at.next()).unwrap(), "7".parse()),
             (at.next().to_string(), Ok(Revision::new(7)))
         );
+    }
+
+    #[test]
+    fn the_epoch_after_the_last_is_another_one() {
+        assert_eq!((Epoch::FIRST.next(), Epoch::new(7).next()), (Epoch::new(1), Epoch::new(8)));
+        let last: Epoch = "4294967295".parse().unwrap();
+        assert_eq!((last.next(), serde_json::to_string(&last).unwrap()), (Epoch::new(1), last.to_string()));
+        for text in ["4294967296", "-1", "", "x"] {
+            assert_eq!(text.parse::<Epoch>(), Err(NotAnEpoch), "{text}");
+        }
+        assert_eq!(NotAnEpoch.to_string(), "an epoch is a number of 4294967295 at most");
     }
 }

@@ -8,7 +8,7 @@ use async_nats::jetstream::Context;
 use async_nats::jetstream::stream::{ClusterInfo, DirectGetErrorKind, Info};
 use futures::future::try_join_all;
 use sluice_protocol::subject::cluster_token;
-use sluice_protocol::{Role, Sequence};
+use sluice_protocol::{Epoch, Role, Sequence};
 use sluice_tasks::End;
 
 use crate::error::BusError;
@@ -21,9 +21,6 @@ use crate::layout::streams::Streams;
 const BELIEVE: usize = 8;
 /// Pause in between.
 const AGAIN: Duration = Duration::from_millis(500);
-// D-0307: a stream that lost rows gets another epoch.
-/// More than there will ever be; what is above is no epoch.
-const LAST_EPOCH: u64 = u32::MAX as u64;
 /// It is asked this often at most: the stream may have no leader for long.
 const ATTEMPTS: usize = 120;
 
@@ -32,7 +29,7 @@ pub(crate) async fn audit(
     js: Context,
     stream: String,
     entries: Vec<Entry>,
-    epoch: u64,
+    epoch: Epoch,
     teller: Teller,
 ) -> End {
     let mut missing = 0;
@@ -112,7 +109,7 @@ impl Teller {
 
 /// The stream is another one from now on, unless somebody has said so already. Who knows of a loss and cannot say so must
 /// not go on as if nothing were lost: that is an early end.
-pub(crate) async fn tell(js: Context, stream: String, epoch: u64, teller: Teller) -> End {
+pub(crate) async fn tell(js: Context, stream: String, epoch: Epoch, teller: Teller) -> End {
     for _ in 0..ATTEMPTS {
         let told = match &teller {
             Teller::Stage => raise(&js, &epoch_subject(&stream), epoch).await,
@@ -127,22 +124,25 @@ pub(crate) async fn tell(js: Context, stream: String, epoch: u64, teller: Teller
     End::Early
 }
 
-pub(super) async fn raise(js: &Context, subject: &str, epoch: u64) -> Result<(), BusError> {
+// D-0307: a stream that lost rows gets another epoch.
+pub(super) async fn raise(js: &Context, subject: &str, epoch: Epoch) -> Result<(), BusError> {
     let named = || format!("write {subject}");
-    let Epoch { sequence, value: written, .. } = read_epoch(js, subject).await?.unwrap_or_default();
+    let EpochRow { sequence, value: written, .. } = read_epoch(js, subject).await?.unwrap_or_default();
     if written > epoch {
         return Ok(());
     }
     let mut headers = HeaderMap::new();
     headers.insert("Nats-Expected-Last-Subject-Sequence", sequence.to_string());
-    // After the last one they begin again: another one is all that it must be.
-    let body = (written.max(epoch) % LAST_EPOCH + 1).to_string();
+    let body = written.max(epoch).next().to_string();
     let sent = js.publish_with_headers(subject.to_owned(), headers, body.into()).await;
     sent.map_err(BusError::request(named()))?.await.map_err(BusError::request(named())).map(drop)
 }
 
 /// The epochs of those of the streams that have one.
-pub(crate) async fn read_epochs(js: &Context, streams: &[String]) -> Result<BTreeMap<String, u64>, BusError> {
+pub(crate) async fn read_epochs(
+    js: &Context,
+    streams: &[String],
+) -> Result<BTreeMap<String, Epoch>, BusError> {
     let read = streams.iter().map(async |stream| {
         let epoch = read_epoch(js, &epoch_subject(stream)).await?;
         Ok(epoch.map(|epoch| (stream.clone(), epoch.value)))
@@ -152,24 +152,23 @@ pub(crate) async fn read_epochs(js: &Context, streams: &[String]) -> Result<BTre
 
 /// An epoch as it is written.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Epoch {
+pub(super) struct EpochRow {
     pub(super) sequence: Sequence,
     /// When, by the server's clock, microseconds since 1970.
     pub(super) time: i64,
-    pub(super) value: u64,
+    pub(super) value: Epoch,
 }
 
 /// `None` while there is none.
-pub(super) async fn read_epoch(js: &Context, subject: &str) -> Result<Option<Epoch>, BusError> {
+pub(super) async fn read_epoch(js: &Context, subject: &str) -> Result<Option<EpochRow>, BusError> {
     let named = || format!("read {subject}");
     let bucket = js.get_stream_no_info(format!("KV_{CONFIG}")).await.map_err(BusError::request(named()))?;
     match bucket.direct_get_last_for_subject(subject).await {
         Ok(message) => {
             // Who writes nonsense must not make the next one impossible.
-            let value = String::from_utf8_lossy(&message.payload).parse().ok();
-            let value = value.filter(|&value: &u64| value <= LAST_EPOCH).unwrap_or(0);
+            let value = String::from_utf8_lossy(&message.payload).parse().unwrap_or_default();
             let time = i64::try_from(message.time.unix_timestamp_nanos() / 1000).unwrap_or_default();
-            Ok(Some(Epoch { sequence: Sequence::new(message.sequence), time, value }))
+            Ok(Some(EpochRow { sequence: Sequence::new(message.sequence), time, value }))
         }
         Err(error) if error.kind() == DirectGetErrorKind::NotFound => Ok(None),
         Err(error) => Err(BusError::Request { what: named(), source: error.into() }),

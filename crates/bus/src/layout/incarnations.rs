@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_nats::jetstream::stream::Info;
 use futures::{FutureExt as _, StreamExt as _};
-use sluice_protocol::{Role, Sequence};
+use sluice_protocol::{Epoch, Role, Sequence};
 use sluice_tasks::{End, Once, Tasks};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -42,7 +42,7 @@ pub(crate) struct Incarnations(BTreeMap<String, Known>);
 struct Known {
     /// When it was made, nanoseconds since 1970.
     created: u64,
-    epoch: u64,
+    epoch: Epoch,
     replicas: usize,
     leader: String,
 }
@@ -51,12 +51,12 @@ impl Incarnations {
     // D-0114: every stream has an incarnation.
     /// The incarnation of a stream, 0 while it does not exist.
     pub(crate) fn get(&self, stream: &str) -> u64 {
-        self.0.get(stream).map_or(0, |known| known.created.saturating_add(known.epoch))
+        self.0.get(stream).map_or(0, |known| known.created.saturating_add(known.epoch.get()))
     }
 
     /// Whether it has lost rows that it had acknowledged.
     pub(crate) fn has_lost(&self, stream: &str) -> bool {
-        self.0.get(stream).is_some_and(|known| known.epoch > 0)
+        self.0.get(stream).is_some_and(|known| known.epoch > Epoch::FIRST)
     }
 
     /// Whether it has more than one replica.
@@ -75,7 +75,7 @@ pub(crate) struct Follower {
     sender: watch::Sender<Incarnations>,
     /// Number of the newest row of the bucket with the epochs, when they were read.
     epochs_at: Option<Sequence>,
-    epochs: BTreeMap<String, u64>,
+    epochs: BTreeMap<String, Epoch>,
     /// The highest last sequence that was seen of each stream, and whether it is lower.
     highest: BTreeMap<String, (Sequence, Doubt)>,
     /// Whether streams are missing.
@@ -186,7 +186,7 @@ impl Follower {
         let leader = info.cluster.as_ref().and_then(|cluster| cluster.leader.clone());
         Known {
             created: u64::try_from(info.created.unix_timestamp_nanos()).unwrap_or(0),
-            epoch: self.epochs.get(name).copied().unwrap_or(0),
+            epoch: self.epochs.get(name).copied().unwrap_or_default(),
             replicas: info.config.num_replicas,
             leader: leader.unwrap_or_default(),
         }
@@ -205,7 +205,7 @@ impl Follower {
     }
 
     /// A stream that is shorter than it was has lost rows.
-    fn compare(&mut self, name: &str, last: Sequence, epoch: u64) {
+    fn compare(&mut self, name: &str, last: Sequence, epoch: Epoch) {
         let (highest, lower) = self.highest.entry(name.to_owned()).or_default();
         let is_lower = last < *highest;
         *highest = last.max(*highest);
@@ -240,7 +240,7 @@ impl Follower {
     }
 
     /// The epochs of the streams, and whether some will be raised later. A renderer decides about what agents say.
-    async fn believed_epochs(&self, streams: &[String]) -> Result<(BTreeMap<String, u64>, bool), BusError> {
+    async fn believed_epochs(&self, streams: &[String]) -> Result<(BTreeMap<String, Epoch>, bool), BusError> {
         let later = self.layout.connection.role == Role::Renderer && losses::believe(&self.js).await?;
         Ok((audit::read_epochs(&self.js, streams).await?, later))
     }
@@ -254,7 +254,7 @@ impl Follower {
         known.0.iter().for_each(|(name, known)| self.audit(name, known.epoch));
     }
 
-    fn audit(&self, name: &str, epoch: u64) {
+    fn audit(&self, name: &str, epoch: Epoch) {
         let entries = self.ledger.entries(name);
         if !entries.is_empty() {
             self.tasks.spawn(
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn a_stream_is_another_one_when_it_was_made_anew_or_has_lost_rows() {
         let of = |created: u64, epoch: u64, replicas: usize| {
-            let known = Known { created, epoch, replicas, leader: String::new() };
+            let known = Known { created, epoch: Epoch::new(epoch), replicas, leader: String::new() };
             Incarnations([("S".to_owned(), known)].into())
         };
         let (first, shortened, made_anew) = (of(1_700, 0, 1), of(1_700, 1, 1), of(9_000, 0, 3));

@@ -12,7 +12,7 @@ use futures::TryStreamExt as _;
 use crate::clock::now_micros;
 use crate::error::BusError;
 use crate::layout::CONFIG;
-use crate::layout::audit::{Epoch, epoch_subject, raise, read_epoch};
+use crate::layout::audit::{EpochRow, epoch_subject, raise, read_epoch};
 
 // D-0309: the agent of one cluster only reports a loss.
 /// A stream is another one so often at most because of what agents say.
@@ -70,7 +70,7 @@ enum Judgement {
     Later,
 }
 
-fn verdict(claim: &Epoch, known: Option<&Epoch>, now: i64) -> Judgement {
+fn verdict(claim: &EpochRow, known: Option<&EpochRow>, now: i64) -> Verdict {
     let apart = i64::try_from(APART.as_micros()).unwrap_or(i64::MAX);
     match known {
         Some(known) if known.sequence > claim.sequence => Judgement::Old,
@@ -81,12 +81,13 @@ fn verdict(claim: &Epoch, known: Option<&Epoch>, now: i64) -> Judgement {
 
 #[cfg(test)]
 mod tests {
+    use sluice_protocol::{Epoch, Sequence};
+
     use super::*;
-    use sluice_protocol::Sequence;
 
     #[test]
     fn what_agents_say_counts_once_in_a_while() {
-        let at = |sequence, time| Epoch { sequence, time, value: 1 };
+        let at = |sequence, time| EpochRow { sequence, time, value: Epoch::new(1) };
         let minutes = |minutes: i64| minutes * 60_000_000;
         assert_eq!(verdict(&at(Sequence::new(5), 0), None, 0), Verdict::Now, "the first loss of all");
         assert_eq!(
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn an_agent_is_believed_from_five_minutes_after_the_last_loss_on() {
-        let at = |sequence, time| Epoch { sequence, time, value: 1 };
+        let at = |sequence, time| EpochRow { sequence, time, value: Epoch::new(1) };
         let apart = i64::try_from(APART.as_micros()).unwrap_or(0);
         assert_eq!(
             verdict(&at(Sequence::new(7), 0), Some(&at(Sequence::new(6), 0)), apart - 1),
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_loss_of_the_future_waits_whatever_the_clock_of_the_server_says() {
-        let at = |sequence, time| Epoch { sequence, time, value: 1 };
+        let at = |sequence, time| EpochRow { sequence, time, value: Epoch::new(1) };
         assert_eq!(
             verdict(&at(Sequence::new(7), 0), Some(&at(Sequence::new(6), i64::MAX)), i64::MIN),
             Verdict::Later

@@ -8,7 +8,7 @@ use crate::layout::admin::{check, scale};
 use crate::layout::audit::{Teller, read_epochs, tell};
 use crate::layout::setting;
 use crate::layout::wipe::wipe;
-use sluice_protocol::Shard;
+use sluice_protocol::{Epoch, Shard};
 
 async fn connect(options: &BusOptions) -> Result<Bus, String> {
     Bus::connect(options, &Tasks::default()).await.map_err(|error| error.to_string())
@@ -130,7 +130,8 @@ async fn a_loss_that_two_tell_of_makes_one_epoch_and_the_next_loss_another() {
     let server = Server::start();
     let bus = bus(&server).await;
     let stream = Table::Desired.stream(Shard::FIRST);
-    for (known, epoch) in [(0, 1), (0, 1), (1, 2)] {
+    let (none, first) = (Epoch::FIRST, Epoch::FIRST.next());
+    for (known, epoch) in [(none, first), (none, first), (first, first.next())] {
         let told = tell(bus.js.clone(), stream.clone(), known, Teller::Stage).await;
         assert_eq!(told, End::Done);
         let epochs = read_epochs(&bus.js, &[stream.clone(), "REPORTS-00".to_owned()]).await.unwrap();
@@ -153,7 +154,7 @@ async fn whatever_somebody_writes_as_an_epoch_the_next_loss_makes_another_one() 
             let before = epoch().await;
             tell(bus.js.clone(), stream.clone(), before, Teller::Stage).await;
             let after = epoch().await;
-            assert!(after != before && after > 0, "{written}: {before} and then {after}");
+            assert!(after != before && after > Epoch::FIRST, "{written}: {before} and then {after}");
         }
     }
 }
