@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use rand::Rng as _;
-use sluice_protocol::{Claim, Command, Core, Event, Group, Now, Owner, Row, Sequence, Stop, Subject, Table};
+use sluice_protocol::{
+    Claim, Command, Core, Event, Group, Incarnation, Now, Owner, Row, Sequence, Stop, Subject, Table,
+};
 
 use crate::coverage::Fault;
 use crate::membership::Membership;
@@ -72,7 +74,7 @@ struct Running<C: Core> {
     looked_at: i64,
     caught_up: bool,
     wake: Option<i64>,
-    born: Vec<u64>,
+    born: Vec<Incarnation>,
     /// How many streams had been wiped when their lives were compared last.
     wipes: u64,
     reborn: bool,
@@ -103,7 +105,7 @@ impl<R: Role> Process<R> {
         }
     }
 
-    fn incarnations(&self, world: &World) -> Vec<u64> {
+    fn incarnations(&self, world: &World) -> Vec<Incarnation> {
         let mut lives = world.store.incarnations(self.role.output());
         lives.extend(self.role.input().map(|(table, shard)| world.store.stream(table, shard).incarnation()));
         lives

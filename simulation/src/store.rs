@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sluice_protocol::memory::{Expect, MemoryStream};
-use sluice_protocol::{Body, Group, Head, Sequence, Shard, Subject, Table};
+use sluice_protocol::{Body, Group, Head, Incarnation, Sequence, Shard, Subject, Table};
 
 pub(crate) use crate::message::{Holder, Message};
 use crate::world::STEP;
@@ -75,7 +75,7 @@ impl Store {
             .flat_map(|table| Shard::all(shards).map(move |shard| (table, shard)))
             .chain([(Table::Status, Shard::FIRST)]);
         let new = || Stream {
-            rows: MemoryStream::new(1),
+            rows: MemoryStream::new(Incarnation::new(1)),
             away_until: 0,
             applied: [Sequence::NONE; NODES],
             replaced: BTreeMap::new(),
@@ -222,7 +222,7 @@ impl Store {
     }
 
     /// Incarnations of a table's streams.
-    pub(crate) fn incarnations(&self, table: Table) -> Vec<u64> {
+    pub(crate) fn incarnations(&self, table: Table) -> Vec<Incarnation> {
         let count = if table == Table::Status { 1 } else { self.shards };
         Shard::all(count).map(|shard| self.stream(table, shard).incarnation()).collect()
     }

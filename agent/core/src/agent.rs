@@ -7,7 +7,8 @@ use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest, Lacking};
 use sluice_protocol::subject::{Table, change_shard};
 use sluice_protocol::{
-    Body, Capabilities, Core, Head, Meta, Publish, Revision, Row, Sequence, Shard, Step, Subject, View,
+    Body, Capabilities, Core, Head, Incarnation, Meta, Publish, Revision, Row, Sequence, Shard, Step,
+    Subject, View,
 };
 
 use crate::events::{Accepted, Events};
@@ -22,7 +23,7 @@ pub struct Config {
     /// Number of shards of every table.
     pub shards: u16,
     /// Incarnations of the `changes` streams, by shard.
-    pub outputs: Vec<u64>,
+    pub outputs: Vec<Incarnation>,
 }
 
 /// The agent of one cluster: begins the watches that its interest row asks for, and makes rows of what they show.
@@ -257,8 +258,8 @@ impl Agent {
         let gone = if is_behind { Vec::new() } else { self.take_gone() };
         gone.into_iter().for_each(|key| self.withdraw(key, step));
         let complete = match is_behind {
-            true => Complete::of_all(0, self.found),
-            false => Complete { lacking: self.lacking(), ..Complete::of_all(0, revision) },
+            true => Complete::of_all(Incarnation::NONE, self.found),
+            false => Complete { lacking: self.lacking(), ..Complete::of_all(Incarnation::NONE, revision) },
         };
         let said = (is_behind, complete);
         if self.completed.as_ref() == Some(&said) {
@@ -268,7 +269,7 @@ impl Agent {
         for shard in Shard::all(self.config.shards) {
             // A row of no incarnation proves nothing.
             let incarnation = self.config.outputs.get(shard.index()).filter(|_| !is_behind);
-            let incarnation = incarnation.copied().unwrap_or(0);
+            let incarnation = incarnation.copied().unwrap_or_default();
             let complete = Complete { incarnation, ..complete.clone() };
             step.publish(
                 Publish::new(self.completeness(shard), Body::value([]), step.now)

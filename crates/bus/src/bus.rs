@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_nats::jetstream::Context;
-use sluice_protocol::{Role, Shard, Table};
+use sluice_protocol::{Incarnation, Role, Shard, Table};
 use sluice_tasks::{Kept, Tasks};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
@@ -158,7 +158,7 @@ impl Bus {
     }
 
     /// The present incarnation of a stream, 0 while it does not exist.
-    pub fn incarnation(&self, stream: &str) -> u64 {
+    pub fn incarnation(&self, stream: &str) -> Incarnation {
         self.incarnations.borrow().get(stream)
     }
 
@@ -168,7 +168,7 @@ impl Bus {
     }
 
     /// The present incarnations of all streams of a table.
-    pub fn incarnations_of(&self, table: Table) -> Vec<u64> {
+    pub fn incarnations_of(&self, table: Table) -> Vec<Incarnation> {
         Shard::all(self.shards).map(|shard| self.incarnation(&table.stream(shard))).collect()
     }
 }

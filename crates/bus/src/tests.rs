@@ -8,7 +8,7 @@ use sluice_api::{ClusterRef, Digest, ProfileId};
 use sluice_protocol::interest::Interest;
 use sluice_protocol::memory::{Expect, MemoryStream};
 use sluice_protocol::{
-    Body, Claim, Group, Outgoing, Publish, Revision, Sequence, Shard, Stop, Subject, Table,
+    Body, Claim, Group, Incarnation, Outgoing, Publish, Revision, Sequence, Shard, Stop, Subject, Table,
 };
 use sluice_tasks::Tasks;
 use tokio_util::sync::CancellationToken;
@@ -143,7 +143,7 @@ async fn same_as_in_memory(bus: &Bus) {
         first > Sequence::new(1_700_000_000_000_000),
         "sequences begin with the time the stream is made: {first}"
     );
-    let mut memory = MemoryStream::after(1, first.before());
+    let mut memory = MemoryStream::after(Incarnation::new(1), first.before());
     assert_eq!(
         Ok(first),
         memory.put(&name, None, Some(Expect { subject: &name, sequence: Sequence::NONE }), None)

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use server::Server;
 use sluice_api::ClusterRef;
 use sluice_bus::{Bus, BusOptions, Connection, Credentials, ReadSpec, Rights, Seed, accounts, look};
-use sluice_protocol::{Capabilities, Role};
+use sluice_protocol::{Capabilities, Incarnation, Role};
 use sluice_tasks::Tasks;
 
 /// An answer that has not come by now will not.
@@ -499,7 +499,7 @@ async fn the_agent_of_one_cluster_reads_what_is_asked_of_it_to_the_end() {
     };
     let tasks = Tasks::default();
     let bus = Bus::connect(&options, &tasks).await.unwrap();
-    assert!(bus.incarnation("CHANGES-00") > 0);
+    assert!(bus.incarnation("CHANGES-00") > Incarnation::NONE);
     let of = |cluster: u8| format!("$KV.interest.sveltos.default.cluster-{cluster}");
     let own = ReadSpec::some("KV_interest".into(), vec![of(1)]);
     let read = tokio::time::timeout(PATIENCE, look(&bus, &own)).await;

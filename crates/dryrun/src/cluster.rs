@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_deployer_core::{Class, Config, Deployer, Effect, ExternalInput, Failure, Live, Reply, Request};
 use sluice_protocol::interest::Complete;
-use sluice_protocol::{Core as _, Head, Meta, Problem, Revision, Row, Sequence, Shard, Step, Subject};
+use sluice_protocol::{
+    Core as _, Head, Incarnation, Meta, Problem, Revision, Row, Sequence, Shard, Step, Subject,
+};
 
 use crate::packed::Packed;
 use crate::served::{Definitions, note};
@@ -38,7 +40,7 @@ pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef], begin: Begin) -> D
     let mut deployer = Deployer::new(Config {
         shard: Shard::FIRST,
         shards: 1,
-        input: 0,
+        input: Incarnation::NONE,
         former_calls: i64::MAX / 4,
         forget_after: i64::MAX,
     });
@@ -49,7 +51,7 @@ pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef], begin: Begin) -> D
         deployer.external(ExternalInput::Reachable(cluster.clone()), &mut step);
     }
     simulated.answer_calls(&mut deployer, step);
-    let all = Meta::Complete(Complete::of_all(0, Revision::NONE));
+    let all = Meta::Complete(Complete::of_all(Incarnation::NONE, Revision::NONE));
     let subject = Subject::AllDesired { shard: Shard::FIRST, origin: Shard::FIRST };
     let all = Row {
         subject,

@@ -12,8 +12,8 @@ use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
 use sluice_matcher_core as matcher;
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::{
-    Core as _, EventIds, Head, Meta, Position, Problem, Publish, Revision, Row, Sequence, Shard, Step,
-    Subject, Table,
+    Core as _, EventIds, Head, Incarnation, Meta, Position, Problem, Publish, Revision, Row, Sequence, Shard,
+    Step, Subject, Table,
 };
 use sluice_renderer_core as renderer;
 use sluice_template::{Engine, NoEngine};
@@ -31,7 +31,7 @@ use crate::served::{Kinds, normalised};
 use crate::sources::{NoRepositories, Repositories};
 
 /// The only incarnation of streams that do not exist.
-const INCARNATION: u64 = 1;
+const INCARNATION: Incarnation = Incarnation::new(1);
 
 /// Rows by subject: the newest of each, as a stream would keep them.
 pub(crate) type Rows = BTreeMap<String, Row>;

@@ -16,7 +16,7 @@ use sluice_api::{ClusterKind, ClusterRef, Gvk};
 use sluice_bus::{Bus, BusError, ReadSpec, interest_feed, interest_feed_of, look_each};
 use sluice_protocol::interest::{Complete, Interest, Source};
 use sluice_protocol::subject::{cluster_shard, own_rows};
-use sluice_protocol::{Row, Shard, Subject, Table};
+use sluice_protocol::{Incarnation, Row, Shard, Subject, Table};
 use sluice_tasks::Tasks;
 
 use crate::error::InspectError;
@@ -118,7 +118,7 @@ impl EventsFilter {
 
 impl Rows {
     /// A row of a stream of this incarnation: a match, or that a matcher has told all it knows.
-    fn add(&mut self, row: Row, incarnation: u64) {
+    fn add(&mut self, row: Row, incarnation: Incarnation) {
         match row.subject {
             Subject::Report { cluster, source, .. } if !row.head.tombstone => {
                 *self.matches.entry((cluster, source)).or_default() += 1;

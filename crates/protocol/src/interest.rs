@@ -3,7 +3,7 @@
 
 // D-0508: a cluster that comes back begins as a new one.
 
-use crate::Revision;
+use crate::{Incarnation, Revision};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ pub struct Source {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Complete {
     /// Incarnation of the stream that the row is in.
-    pub incarnation: u64,
+    pub incarnation: Incarnation,
     /// The interest revision that is complete.
     pub revision: Revision,
     /// What it says nothing of, in order.
@@ -79,7 +79,7 @@ impl From<Lacking> for String {
 
 impl Complete {
     /// Of every source.
-    pub fn of_all(incarnation: u64, revision: Revision) -> Self {
+    pub fn of_all(incarnation: Incarnation, revision: Revision) -> Self {
         Self { incarnation, revision, lacking: Vec::new() }
     }
 
@@ -254,12 +254,12 @@ mod tests {
     #[test]
     fn what_a_completeness_row_lacks_is_of_objects_or_of_events() {
         let lacking = vec![Lacking::Objects("a".into()), Lacking::Events("b".into())];
-        let complete = Complete { lacking, ..Complete::of_all(1, Revision::new(2)) };
+        let complete = Complete { lacking, ..Complete::of_all(Incarnation::new(1), Revision::new(2)) };
         assert!(!complete.covers("a") && complete.covers("b") && complete.covers("c"));
         assert!(complete.covers_events("a") && !complete.covers_events("b"));
         assert!(
-            Complete::of_all(1, Revision::new(2)).covers("a")
-                && Complete::of_all(1, Revision::new(2)).covers_events("b")
+            Complete::of_all(Incarnation::new(1), Revision::new(2)).covers("a")
+                && Complete::of_all(Incarnation::new(1), Revision::new(2)).covers_events("b")
         );
     }
 

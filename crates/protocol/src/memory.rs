@@ -2,14 +2,14 @@
 //! the fence check, tombstones that expire, and being wiped. The simulation runs on it, and its suite runs
 //! against a real server too.
 
-use crate::Sequence;
+use crate::{Incarnation, Sequence};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 // D-1304: one small suite defines the store.
 /// A stream that keeps the newest row of each subject.
 #[derive(Clone, Debug)]
 pub struct MemoryStream<T> {
-    incarnation: u64,
+    incarnation: Incarnation,
     has_lost: bool,
     last: Sequence,
     by_sequence: BTreeMap<Sequence, Stored<T>>,
@@ -52,12 +52,12 @@ pub struct Expect<'a> {
 
 impl<T: Clone> MemoryStream<T> {
     /// An empty stream.
-    pub fn new(incarnation: u64) -> Self {
+    pub fn new(incarnation: Incarnation) -> Self {
         Self::after(incarnation, Sequence::NONE)
     }
 
     /// An empty stream whose sequences follow `last`.
-    pub fn after(incarnation: u64, last: Sequence) -> Self {
+    pub fn after(incarnation: Incarnation, last: Sequence) -> Self {
         Self {
             incarnation,
             has_lost: false,
@@ -70,14 +70,14 @@ impl<T: Clone> MemoryStream<T> {
     }
 
     /// Which life of the stream this is.
-    pub fn incarnation(&self) -> u64 {
+    pub fn incarnation(&self) -> Incarnation {
         self.incarnation
     }
 
     /// Deletes the stream and makes it anew. Its sequences go on: those of the bus begin with the time at which a stream
     /// is made, so that a fence of a former life is never by chance one of this life.
     pub fn wipe(&mut self) {
-        *self = Self::after(self.incarnation + 1, self.last);
+        *self = Self::after(self.incarnation.next(), self.last);
     }
 
     /// Sequence of the newest row of `subject`, 0 without one.
@@ -153,7 +153,7 @@ impl<T: Clone> MemoryStream<T> {
     /// It is taken for another stream from now on, with the rows that it has.
     pub fn raise_epoch(&mut self) {
         self.has_lost = true;
-        self.incarnation += 1;
+        self.incarnation = self.incarnation.next();
         self.tail.clear();
     }
 
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn the_newest_row_of_a_subject_replaces_the_former() {
-        let mut stream = MemoryStream::new(1);
+        let mut stream = MemoryStream::new(Incarnation::new(1));
         assert_eq!(stream.put("a", 1, None, None), Ok(Sequence::new(1)));
         assert_eq!(stream.put("b", 2, None, None), Ok(Sequence::new(2)));
         assert_eq!(stream.put("a", 3, None, None), Ok(Sequence::new(3)));
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn the_fence_holds_until_it_is_replaced_expired_or_wiped() {
-        let mut stream = MemoryStream::new(1);
+        let mut stream = MemoryStream::new(Incarnation::new(1));
         let fence = stream
             .put("~owner", 0, Some(Expect { subject: "~owner", sequence: Sequence::NONE }), None)
             .unwrap();
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_lost_tail_brings_back_what_it_had_replaced() {
-        let mut stream = MemoryStream::new(1);
+        let mut stream = MemoryStream::new(Incarnation::new(1));
         for (subject, value) in [("a", 1), ("b", 2), ("a", 3), ("c", 4)] {
             stream.put(subject, value, None, None).unwrap();
         }
@@ -250,7 +250,10 @@ mod tests {
         assert_eq!(stream.put("d", 5, None, None), Ok(Sequence::new(3)), "the sequence is given again");
         assert!(!stream.has_lost());
         stream.raise_epoch();
-        assert_eq!((stream.incarnation(), stream.rows().count(), stream.lose_tail(9)), (2, 3, 0));
+        assert_eq!(
+            (stream.incarnation(), stream.rows().count(), stream.lose_tail(9)),
+            (Incarnation::new(2), 3, 0)
+        );
         assert!(stream.has_lost());
         stream.skip(5);
         assert_eq!(stream.put("e", 6, None, None), Ok(Sequence::new(9)));
@@ -260,7 +263,7 @@ mod tests {
 
     #[test]
     fn tombstones_expire_and_the_subject_is_new_again() {
-        let mut stream = MemoryStream::new(1);
+        let mut stream = MemoryStream::new(Incarnation::new(1));
         stream.put("a", 1, None, Some(10)).unwrap();
         stream.put("b", 2, None, Some(12)).unwrap();
         assert_eq!((stream.expire(9), stream.rows().count()), (0, 2));
@@ -272,7 +275,7 @@ mod tests {
 
     #[test]
     fn nothing_is_stored_when_what_is_expected_does_not_hold() {
-        let mut stream = MemoryStream::new(1);
+        let mut stream = MemoryStream::new(Incarnation::new(1));
         let sequence = stream.put("a", 1, None, None).unwrap();
         let expect = Some(Expect { subject: "a", sequence: sequence.next() });
         let error = stream.put("b", 2, expect, None).unwrap_err();
@@ -288,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_subject_that_was_never_there_has_sequence_0() {
-        let mut stream = MemoryStream::<u8>::new(1);
+        let mut stream = MemoryStream::<u8>::new(Incarnation::new(1));
         assert_eq!(
             (stream.last_sequence("a"), stream.get("a").is_none(), stream.next(Sequence::NONE).is_none()),
             (Sequence::NONE, true, true)
@@ -301,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_row_that_replaces_one_that_would_expire_stays() {
-        let mut stream = MemoryStream::new(1);
+        let mut stream = MemoryStream::new(Incarnation::new(1));
         stream.put("a", 1, None, Some(10)).unwrap();
         stream.put("a", 2, None, None).unwrap();
         assert_eq!((stream.expire(100), stream.get("a").map(|row| row.value)), (0, Some(2)));
@@ -309,7 +312,7 @@ mod tests {
 
     #[test]
     fn the_rows_after_a_sequence_come_in_order_whatever_was_left_out() {
-        let mut stream = MemoryStream::new(1);
+        let mut stream = MemoryStream::new(Incarnation::new(1));
         stream.put("a", 1, None, None).unwrap();
         stream.skip(10);
         stream.put("b", 2, None, None).unwrap();
@@ -325,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_stream_loses_no_more_than_its_tail() {
-        let mut stream = MemoryStream::new(1);
+        let mut stream = MemoryStream::new(Incarnation::new(1));
         for number in 0..20 {
             stream.put(&number.to_string(), number, None, None).unwrap();
         }
@@ -337,10 +340,13 @@ mod tests {
 
     #[test]
     fn a_stream_that_is_made_anew_is_empty_and_goes_on() {
-        let mut stream = MemoryStream::after(3, Sequence::new(40));
+        let mut stream = MemoryStream::after(Incarnation::new(3), Sequence::new(40));
         assert_eq!(stream.put("a", 1, None, None), Ok(Sequence::new(41)));
         stream.wipe();
-        assert_eq!((stream.incarnation(), stream.rows().count(), stream.last()), (4, 0, Sequence::new(41)));
+        assert_eq!(
+            (stream.incarnation(), stream.rows().count(), stream.last()),
+            (Incarnation::new(4), 0, Sequence::new(41))
+        );
         assert_eq!(stream.lose_tail(1), 0);
     }
 }

@@ -83,7 +83,7 @@ mod tests {
     use crate::interest::Lacking;
     use crate::position::EventIds;
     use crate::rows::EventCause;
-    use crate::{Revision, Sequence};
+    use crate::{Incarnation, Revision, Sequence};
 
     /// Every version of Sluice on a bus writes and reads these texts, and digests are made of them.
     #[test]
@@ -98,7 +98,7 @@ mod tests {
         };
         let none = ReportMeta::default;
         let lacking = vec![Lacking::Objects("s".into()), Lacking::Events("t".into())];
-        let lacking = Complete { lacking, ..Complete::of_all(7, Revision::new(5)) };
+        let lacking = Complete { lacking, ..Complete::of_all(Incarnation::new(7), Revision::new(5)) };
         let position = Position { order: 4, sequence: Sequence::new(3), time: 2, ..Position::default() };
         let mut ids = EventIds::default();
         ids.remember("a");
@@ -118,7 +118,10 @@ mod tests {
                 Meta::Position(Position { ids: ids.clone(), ..position }),
                 r#"{"order":4,"sequence":3,"time":2,"ids":"ae6121c88ba555f6"}"#,
             ),
-            (Meta::Complete(Complete::of_all(7, Revision::new(5))), r#"{"incarnation":7,"revision":5}"#),
+            (
+                Meta::Complete(Complete::of_all(Incarnation::new(7), Revision::new(5))),
+                r#"{"incarnation":7,"revision":5}"#,
+            ),
             (Meta::Complete(lacking), r#"{"incarnation":7,"revision":5,"lacking":["s","~t"]}"#),
             (Meta::of_cause(&Cause::Profile(ProfileId::cluster("p"))), r#"{"profile":"ClusterProfile p"}"#),
             (Meta::of_cause(&Cause::Event(event)), EVENT),
@@ -152,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_is_complete_is_known_of_a_completeness_row_alone() {
-        let complete = Complete::of_all(7, Revision::new(5));
+        let complete = Complete::of_all(Incarnation::new(7), Revision::new(5));
         assert_eq!(Meta::Complete(complete.clone()).complete(), Some(&complete));
         assert_eq!((Meta::None.complete(), Meta::None.cause()), (None, None));
     }

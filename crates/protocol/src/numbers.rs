@@ -192,6 +192,33 @@ impl FromStr for Epoch {
     }
 }
 
+/// Which life of a stream this is: a stream that was deleted and made again, or has lost rows, is another one for everybody. It is the
+/// time at which the stream was made, nanoseconds since 1970, and its epoch. A later one of a stream is higher, but what counts is
+/// whether two are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Incarnation(u64);
+
+number!(Incarnation, u64);
+
+// === impl Incarnation ===
+
+impl Incarnation {
+    /// That of no stream: what is said of it proves nothing.
+    pub const NONE: Self = Self(0);
+
+    /// That of a stream that was made at this time, nanoseconds since 1970, in this epoch.
+    pub const fn of(created: u64, epoch: Epoch) -> Self {
+        Self(created.saturating_add(epoch.get()))
+    }
+
+    /// Another one, which is later.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,5 +273,15 @@ mod tests {
             assert_eq!(text.parse::<Epoch>(), Err(NotAnEpoch), "{text}");
         }
         assert_eq!(NotAnEpoch.to_string(), "an epoch is a number of 4294967295 at most");
+    }
+
+    #[test]
+    fn a_stream_that_was_made_later_or_lost_rows_is_another_one() {
+        let first = Incarnation::of(1_700, Epoch::FIRST);
+        assert_eq!((first, Incarnation::of(1_700, Epoch::new(1))), (Incarnation::new(1_700), first.next()));
+        assert_eq!(
+            (Incarnation::default(), serde_json::to_string(&first).unwrap()),
+            (Incarnation::NONE, "1700".into())
+        );
     }
 }

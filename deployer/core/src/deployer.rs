@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{Cause, State};
 use sluice_protocol::{
-    About, Core, Fault, Head, JournalEntry, Meta, ProblemKey, ProblemSet, Row, Sequence, Shard, Step,
-    Subject, View,
+    About, Core, Fault, Head, Incarnation, JournalEntry, Meta, ProblemKey, ProblemSet, Row, Sequence, Shard,
+    Step, Subject, View,
 };
 
 use crate::budget::BREAK_AFTER;
@@ -44,7 +44,7 @@ pub struct Config {
     /// Number of shards of every table.
     pub shards: u16,
     /// Incarnation of its shard of `desired`.
-    pub input: u64,
+    pub input: Incarnation,
     /// How long calls of a former owner may still arrive once this one works, microseconds: how long they may take, and
     /// how long it may not know that it was deposed.
     pub former_calls: i64,

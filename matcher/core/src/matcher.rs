@@ -8,8 +8,8 @@ use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::ReportMeta;
 use sluice_protocol::{
-    About, Body, Core, Fault, Head, Line, Meta, ProblemKey, ProblemSet, Revision, Row, Sequence, Shard, Step,
-    Subject, View,
+    About, Body, Core, Fault, Head, Incarnation, Line, Meta, ProblemKey, ProblemSet, Revision, Row, Sequence,
+    Shard, Step, Subject, View,
 };
 use sluice_script::Limits;
 
@@ -38,9 +38,9 @@ pub struct Config {
     /// Number of shards of every table.
     pub shards: u16,
     /// Incarnation of its `changes` stream.
-    pub input: u64,
+    pub input: Incarnation,
     /// Incarnations of the `reports` streams, by shard.
-    pub outputs: Vec<u64>,
+    pub outputs: Vec<Incarnation>,
     /// What one evaluation may use.
     pub limits: Limits,
 }
@@ -218,7 +218,10 @@ impl Matcher {
         let Some(live) = self.clusters.get_mut(cluster) else { return };
         let complete = live.complete.clone().filter(|complete| live.revision == Some(complete.revision));
         let complete = complete.filter(|_| !live.gone);
-        let Some(complete) = complete.map(|complete| Complete { incarnation: 0, ..complete }) else { return };
+        let Some(complete) = complete.map(|complete| Complete { incarnation: Incarnation::NONE, ..complete })
+        else {
+            return;
+        };
         if !self.caught_up || live.replay.is_some() {
             return;
         }
@@ -273,11 +276,11 @@ impl Core for Matcher {
                 self.reported.note(cluster, object, source, false);
             }
             Subject::Complete { cluster, shard, .. } => {
-                let life = self.config.outputs.get(shard.index()).copied().unwrap_or(0);
+                let life = self.config.outputs.get(shard.index()).copied().unwrap_or_default();
                 let told = head.meta.complete().cloned();
                 // A predecessor may have begun in another life of the stream: nobody believes what it says.
                 let told = told.filter(|told| told.incarnation == life);
-                let told = told.map(|told| Complete { incarnation: 0, ..told });
+                let told = told.map(|told| Complete { incarnation: Incarnation::NONE, ..told });
                 self.clusters.entry(cluster.clone()).or_default().told = told;
             }
             _ => {}

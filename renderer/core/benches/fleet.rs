@@ -9,11 +9,11 @@ use divan::Bencher;
 use serde_json::{Value, json};
 use sluice_api::{ClusterRef, Gvk, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest};
-use sluice_protocol::{Core, Head, Meta, Revision, Row, Sequence, Shard, Step, Subject, Table};
+use sluice_protocol::{Core, Head, Incarnation, Meta, Revision, Row, Sequence, Shard, Step, Subject, Table};
 use sluice_renderer_core::{Change, Config, Effect, ExternalInput, Renderer, Salt};
 use sluice_template::Limits;
 
-const INCARNATION: u64 = 7;
+const INCARNATION: Incarnation = Incarnation::new(7);
 /// Any time.
 const NOW: i64 = 1_700_000_000_000_000;
 
@@ -57,7 +57,7 @@ impl Fleet {
             shard: Shard::FIRST,
             shards: 1,
             input: INCARNATION,
-            outputs: vec![9],
+            outputs: vec![Incarnation::new(9)],
             tombstone_ttl: 1_000_000_000,
             limits: Limits::default(),
             salt: Salt::default(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_api::ClusterRef;
 use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, hash_shard};
-use sluice_protocol::{Core, Head, Revision, Row, Sequence, Shard, Step, Subject, View};
+use sluice_protocol::{Core, Head, Incarnation, Revision, Row, Sequence, Shard, Step, Subject, View};
 use sluice_template::{Engine, Limits};
 
 use self::outgoing::{Outgoing, Progress};
@@ -39,9 +39,9 @@ pub struct Config {
     /// Number of shards of every table.
     pub shards: u16,
     /// Incarnation of its `reports` stream.
-    pub input: u64,
+    pub input: Incarnation,
     /// Incarnations of the `desired` streams, by shard.
-    pub outputs: Vec<u64>,
+    pub outputs: Vec<Incarnation>,
     /// How long tombstones live, microseconds.
     pub tombstone_ttl: i64,
     /// What one render may use.

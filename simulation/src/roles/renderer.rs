@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand::Rng as _;
 use sluice_api::ObjectKey;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Revision, Row, Sequence, Shard, Step, Subject, Table};
+use sluice_protocol::{Incarnation, Revision, Row, Sequence, Shard, Step, Subject, Table};
 use sluice_renderer_core as renderer;
 
 use super::{FORGET_AFTER, Interests, SHARDS};
@@ -29,7 +29,7 @@ pub(crate) struct RendererRole {
     /// It learns nothing new of it before.
     late_until: i64,
     status: Sequence,
-    status_incarnation: u64,
+    status_incarnation: Incarnation,
     /// What it watches because templates read it, and what it was told of it last.
     watched: BTreeMap<ObjectKey, Option<Option<u64>>>,
 }
@@ -42,7 +42,7 @@ impl RendererRole {
             management: 0,
             late_until: 0,
             status: Sequence::NONE,
-            status_incarnation: 0,
+            status_incarnation: Incarnation::NONE,
             watched: BTreeMap::new(),
         }
     }

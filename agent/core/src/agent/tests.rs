@@ -10,7 +10,11 @@ mod events;
 mod property;
 
 fn agent() -> Agent {
-    Agent::new(Config { cluster: ClusterRef::sveltos("default", "c"), shards: 2, outputs: vec![1, 2] })
+    Agent::new(Config {
+        cluster: ClusterRef::sveltos("default", "c"),
+        shards: 2,
+        outputs: vec![Incarnation::new(1), Incarnation::new(2)],
+    })
 }
 
 fn interest(revision: u64, kinds: &[&str]) -> ExternalInput {
@@ -233,7 +237,7 @@ fn nothing_is_complete_while_a_row_was_made_from_a_newer_interest_and_that_one_i
         let mut step = Step::at(10);
         f(agent, &mut step);
         let complete =
-            |row: &Publish| row.meta.complete().map(|said| (said.incarnation, said.revision.get()));
+            |row: &Publish| row.meta.complete().map(|said| (said.incarnation.get(), said.revision.get()));
         step.into_parts().0.iter().filter_map(complete).collect()
     };
     assert_eq!(said(&mut agent, &|agent, step| agent.start(step)), [(0, 7), (0, 7)]);

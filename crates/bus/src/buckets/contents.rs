@@ -15,7 +15,7 @@ use async_nats::jetstream::Context;
 use async_nats::jetstream::stream::DirectGetErrorKind;
 use bytes::Bytes;
 use sluice_api::Digest;
-use sluice_protocol::{Capabilities, Subject, subject};
+use sluice_protocol::{Capabilities, Incarnation, Subject, subject};
 use tokio::sync::watch;
 
 use crate::codec::{self, Limit};
@@ -91,7 +91,7 @@ pub(crate) struct Contents {
 #[derive(Debug, Default)]
 struct State {
     /// Which life of the bucket `marked` is about.
-    life: u64,
+    life: Incarnation,
     /// When this process last stored a body.
     marked: HashMap<BodyLocation, Instant>,
     cached: HashMap<BodyLocation, Arc<[u8]>>,

@@ -1,5 +1,6 @@
 //! Whether the streams of a shard are still those it began with.
 
+use sluice_protocol::Incarnation;
 use tokio::sync::watch;
 
 use crate::bus::Bus;
@@ -10,7 +11,7 @@ use crate::shard::shard_spec::ShardSpec;
 /// Sees when a stream of a shard becomes another incarnation.
 pub(crate) struct IncarnationWatch {
     streams: Vec<String>,
-    born: Vec<u64>,
+    born: Vec<Incarnation>,
     now: watch::Receiver<Incarnations>,
 }
 
@@ -23,7 +24,7 @@ impl IncarnationWatch {
         this
     }
 
-    fn look(&mut self) -> Vec<u64> {
+    fn look(&mut self) -> Vec<Incarnation> {
         let now = self.now.borrow_and_update();
         self.streams.iter().map(|stream| now.get(stream)).collect()
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_nats::jetstream::stream::Info;
 use futures::{FutureExt as _, StreamExt as _};
-use sluice_protocol::{Epoch, Role, Sequence};
+use sluice_protocol::{Epoch, Incarnation, Role, Sequence};
 use sluice_tasks::{End, Once, Tasks};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -49,9 +49,9 @@ struct Known {
 
 impl Incarnations {
     // D-0114: every stream has an incarnation.
-    /// The incarnation of a stream, 0 while it does not exist.
-    pub(crate) fn get(&self, stream: &str) -> u64 {
-        self.0.get(stream).map_or(0, |known| known.created.saturating_add(known.epoch.get()))
+    /// The incarnation of a stream, none while it does not exist.
+    pub(crate) fn get(&self, stream: &str) -> Incarnation {
+        self.0.get(stream).map_or(Incarnation::NONE, |known| Incarnation::of(known.created, known.epoch))
     }
 
     /// Whether it has lost rows that it had acknowledged.
@@ -300,6 +300,9 @@ mod tests {
         assert!(lives.is_sorted() && lives[0] != lives[1] && lives[1] != lives[2], "{lives:?}");
         assert!(!first.has_lost("S") && shortened.has_lost("S"));
         assert!(!first.is_replicated("S") && made_anew.is_replicated("S"));
-        assert_eq!((first.get("T"), first.has_lost("T"), first.is_replicated("T")), (0, false, false));
+        assert_eq!(
+            (first.get("T"), first.has_lost("T"), first.is_replicated("T")),
+            (Incarnation::NONE, false, false)
+        );
     }
 }

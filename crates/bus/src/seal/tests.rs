@@ -7,7 +7,7 @@ use std::path::Path;
 
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Body, Core, JournalEntry, Publish, Row, Sequence, Shard, Step, View};
+use sluice_protocol::{Body, Core, Incarnation, JournalEntry, Publish, Row, Sequence, Shard, Step, View};
 use sluice_tasks::Tasks;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -312,7 +312,7 @@ async fn a_bus_whose_settings_are_lost_is_sealed_again_and_its_readers_are_known
     known(&renderer, "deployer").await;
     let before = renderer.incarnation("KV_sluice");
     crate::layout::wipe::wipe(&Connection::plain(server.url()), "KV_sluice").await.unwrap();
-    until(|| ![0, before].contains(&renderer.incarnation("KV_sluice"))).await;
+    until(|| ![Incarnation::NONE, before].contains(&renderer.incarnation("KV_sluice"))).await;
     let said = async {
         while recipients::read(&renderer, "deployer").await.map_or(true, |(entries, _)| entries.is_empty()) {
             tokio::time::sleep(Duration::from_millis(20)).await;

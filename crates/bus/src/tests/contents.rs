@@ -1,7 +1,7 @@
 //! The bucket of large bodies: what is stored there, and what counts as being there.
 
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_protocol::{Capabilities, Shard};
+use sluice_protocol::{Capabilities, Incarnation, Shard};
 
 use super::*;
 use crate::buckets::contents::{BodyLocation, LARGE};
@@ -61,7 +61,7 @@ async fn a_body_that_was_stored_in_a_bucket_that_is_gone_is_stored_again() {
     bus.contents.put(&place, &body).await.unwrap();
     let before = bus.incarnation("KV_content");
     crate::layout::wipe::wipe(&Connection::plain(server.url()), "KV_content").await.unwrap();
-    crate::kit::until(|| ![0, before].contains(&bus.incarnation("KV_content"))).await;
+    crate::kit::until(|| ![Incarnation::NONE, before].contains(&bus.incarnation("KV_content"))).await;
     bus.contents.put(&place, &body).await.unwrap();
     let other = self::bus(&server).await;
     assert!(other.contents.get(&place, Limit::LARGEST).await.unwrap().is_some());

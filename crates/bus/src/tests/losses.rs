@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sluice_api::ClusterRef;
-use sluice_protocol::{Role, Shard};
+use sluice_protocol::{Incarnation, Role, Shard};
 
 use super::*;
 
@@ -33,7 +33,7 @@ impl Server {
     }
 }
 
-async fn incarnation_after(bus: &Bus, before: u64, patience: Duration) -> u64 {
+async fn incarnation_after(bus: &Bus, before: Incarnation, patience: Duration) -> Incarnation {
     let stream = Table::Desired.stream(Shard::FIRST);
     let changed = async {
         let mut incarnations = bus.incarnations.clone();
@@ -79,7 +79,7 @@ async fn a_bus_that_is_put_back_to_a_backup_is_noticed_and_a_restart_is_not() {
         }
     }
     let other = incarnation_after(&bus, before, Duration::from_secs(30)).await;
-    assert_eq!(other, before + 1, "acknowledged rows are lost: it is another stream");
+    assert_eq!(other, before.next(), "acknowledged rows are lost: it is another stream");
     let fresh = self::bus(&server).await;
     assert_eq!(fresh.incarnation(&stream), other, "for everybody");
 
@@ -106,7 +106,7 @@ async fn what_an_agent_says_of_losses_makes_a_stream_another_one_once_in_a_while
     let before = renderer.incarnation(&stream);
     crate::layout::losses::claim(&agent.js, &stream, "a").await.unwrap();
     let after = incarnation_after(&renderer, before, Duration::from_secs(20)).await;
-    assert_eq!(after, before + 1);
+    assert_eq!(after, before.next());
     assert_eq!(incarnation_after(&agent, before, Duration::from_secs(20)).await, after, "for everybody");
     for _ in 0..20 {
         crate::layout::losses::claim(&agent.js, &stream, "a").await.unwrap();

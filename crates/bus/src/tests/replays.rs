@@ -1,6 +1,6 @@
 //! Reading present rows once more, for a shard that works meanwhile.
 
-use sluice_protocol::{Row, Shard};
+use sluice_protocol::{Incarnation, Row, Shard};
 use tokio::sync::mpsc;
 
 use super::*;
@@ -60,7 +60,7 @@ async fn a_replay_waits_for_a_stream_that_is_away_and_reads_it_when_it_is_back()
     let (sender, mut inputs) = mpsc::unbounded_channel();
     let back = async {
         // Somebody makes it anew.
-        crate::kit::until(|| ![0, before].contains(&bus.incarnation(&spec.stream))).await;
+        crate::kit::until(|| ![Incarnation::NONE, before].contains(&bus.incarnation(&spec.stream))).await;
     };
     let replayed = async { tokio::join!(replay(&bus, &spec, &sender, input, Input::Done), back) };
     tokio::time::timeout(Duration::from_secs(60), replayed).await.unwrap();

@@ -81,7 +81,7 @@ fn a_set_is_complete_when_every_matcher_says_so_of_the_source_as_it_is_now() {
         let complete = [(at.clone(), said.iter().cloned().collect())].into();
         Rows { complete, shards: 2, ..Rows::default() }.of_source(&at, &interest.sources[0]).message
     };
-    let complete = |revision| Complete::of_all(1, revision);
+    let complete = |revision| Complete::of_all(Incarnation::new(1), revision);
     let lacking = |what: Lacking| Complete { lacking: vec![what], ..complete(Revision::new(7)) };
     assert_eq!(
         lacks(&[(Shard::FIRST, complete(Revision::new(7))), (Shard::new(1), complete(Revision::new(8)))]),

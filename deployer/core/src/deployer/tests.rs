@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use sluice_api::{Digest, ObjectKey, ProfileId, object};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::rows::{Cause, Desired, Policy, Status};
-use sluice_protocol::{Body, Problem, Revision, Shard};
+use sluice_protocol::{Body, Incarnation, Problem, Revision, Shard};
 
 use super::*;
 use crate::configuration::Configuration;
@@ -14,7 +14,7 @@ use crate::inventory::Stored;
 use crate::request::{Class, Failure, Live, Reply, Request};
 
 /// Incarnation of `desired`.
-const LIFE: u64 = 7;
+const LIFE: Incarnation = Incarnation::new(7);
 
 /// How long a cluster is not registered before nothing is said of it.
 const FORGET_AFTER: i64 = 60_000_000;
@@ -142,7 +142,7 @@ impl Fixture {
     }
 
     /// A renderer has said in this life of the stream that all its rows are there.
-    fn said(&mut self, origin: Shard, life: u64) {
+    fn said(&mut self, origin: Shard, life: Incarnation) {
         let meta = Meta::Complete(Complete::of_all(life, Revision::NONE));
         let subject = Subject::AllDesired { shard: Shard::FIRST, origin };
         let row = Row {

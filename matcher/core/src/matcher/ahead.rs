@@ -4,7 +4,7 @@
 
 use sluice_api::ClusterRef;
 use sluice_protocol::interest::{Complete, Interest};
-use sluice_protocol::{Head, Revision, Row, Step, Subject};
+use sluice_protocol::{Head, Incarnation, Revision, Row, Step, Subject};
 
 use super::{Effect, Matcher};
 use crate::live::Live;
@@ -102,7 +102,7 @@ impl Matcher {
                 step.wake_at(due);
             } else {
                 (live.ahead, live.told) = (None, None);
-                rows.push((cluster.clone(), Complete::of_all(0, revision)));
+                rows.push((cluster.clone(), Complete::of_all(Incarnation::NONE, revision)));
             }
         }
         rows.into_iter().for_each(|(cluster, complete)| step.publish(self.row_of(&cluster, complete)));

@@ -80,7 +80,7 @@ impl Matcher {
     /// Says that every match of the cluster is reported as of this revision.
     pub(super) fn complete_row(&self, cluster: &ClusterRef, complete: &Complete) -> Publish {
         let shard = cluster_shard(cluster, self.config.shards);
-        let incarnation = self.config.outputs.get(shard.index()).copied().unwrap_or(0);
+        let incarnation = self.config.outputs.get(shard.index()).copied().unwrap_or_default();
         self.row_of(cluster, Complete { incarnation, ..complete.clone() })
     }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use sluice_protocol::interest::Lacking;
 use sluice_protocol::subject::cluster_shard;
-use sluice_protocol::{Publish, Sequence, Table};
+use sluice_protocol::{Incarnation, Publish, Sequence, Table};
 
 use super::*;
 
@@ -12,7 +12,7 @@ mod leaving;
 mod property;
 mod sources;
 
-const INPUT: u64 = 7;
+const INPUT: Incarnation = Incarnation::new(7);
 
 fn cluster() -> ClusterRef {
     ClusterRef::sveltos("default", "c")
@@ -23,7 +23,7 @@ fn matcher() -> Matcher {
         shard: Shard::FIRST,
         shards: 1,
         input: INPUT,
-        outputs: vec![9],
+        outputs: vec![Incarnation::new(9)],
         limits: Limits::default(),
     })
 }
@@ -205,8 +205,9 @@ fn completeness_counts_when_everything_in_the_table_has_been_read() {
 fn what_a_predecessor_told_counts_in_the_life_of_the_stream_it_was_told_in() {
     for (life, again) in [(9, false), (8, true)] {
         let mut matcher = matcher();
-        let subject = matcher.complete_row(&cluster(), &Complete::of_all(0, Revision::new(1))).subject;
-        let meta = Meta::Complete(Complete::of_all(life, Revision::new(1)));
+        let subject =
+            matcher.complete_row(&cluster(), &Complete::of_all(Incarnation::NONE, Revision::new(1))).subject;
+        let meta = Meta::Complete(Complete::of_all(Incarnation::new(life), Revision::new(1)));
         matcher.found(&subject, &Head { meta, ..Head::default() });
         step(&mut matcher, |m, s| m.external(interest(1, &[("a", 1)]), s));
         step(&mut matcher, |m, s| m.start(s));
@@ -220,7 +221,7 @@ fn a_completeness_row_of_a_former_life_proves_nothing() {
     let mut matcher = started(&[("a", 1)]);
     step(&mut matcher, |m, s| m.caught_up(Sequence::END, s));
     let mut row = complete(1);
-    row.head.meta = Meta::Complete(Complete::of_all(INPUT + 1, Revision::new(1)));
+    row.head.meta = Meta::Complete(Complete::of_all(INPUT.next(), Revision::new(1)));
     assert!(rows(&mut matcher, row).is_empty());
 }
 
@@ -422,7 +423,7 @@ fn the_renderer_is_told_of_a_newer_revision_that_does_not_come() {
     assert!(tick(&mut matcher, 1_000_000).is_empty(), "it may be on its way");
     let said = tick(&mut matcher, 6_000_000);
     let [said] = &said[..] else { panic!("{said:?}") };
-    assert_eq!(said.meta, Meta::Complete(Complete::of_all(0, Revision::new(5))));
+    assert_eq!(said.meta, Meta::Complete(Complete::of_all(Incarnation::NONE, Revision::new(5))));
     assert!(tick(&mut matcher, 20_000_000).is_empty(), "said once");
     let mut row = change("x", Some("a"), 100);
     row.head.view.note(&cluster().to_string(), Revision::new(6));
@@ -436,7 +437,7 @@ fn the_renderer_is_told_of_a_newer_revision_that_does_not_come() {
     step(&mut matcher, |m, s| m.external(interest(3, &[("a", 1)]), s));
     let said = tick(&mut matcher, 46_000_000);
     let [said] = &said[..] else { panic!("{said:?}") };
-    assert_eq!(said.meta, Meta::Complete(Complete::of_all(0, Revision::new(5))));
+    assert_eq!(said.meta, Meta::Complete(Complete::of_all(Incarnation::NONE, Revision::new(5))));
 }
 
 #[test]
@@ -471,7 +472,7 @@ fn the_renderer_is_told_of_what_a_predecessors_tombstone_was_made_from() {
     assert!(tick(&mut matcher, 1_000_000).is_empty(), "the row may be on its way");
     let said = tick(&mut matcher, 6_000_000);
     let [said] = &said[..] else { panic!("{said:?}") };
-    assert_eq!(said.meta, Meta::Complete(Complete::of_all(0, Revision::new(5))));
+    assert_eq!(said.meta, Meta::Complete(Complete::of_all(Incarnation::NONE, Revision::new(5))));
 }
 
 /// Rows of a former owner that knew more are judged once as much is known, whatever was wanted before.

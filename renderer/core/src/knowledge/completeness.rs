@@ -4,12 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use sluice_api::ClusterRef;
 use sluice_protocol::interest::{Complete, Interest};
-use sluice_protocol::{Revision, Sequence, Shard};
+use sluice_protocol::{Incarnation, Revision, Sequence, Shard};
 
 /// Interest rows and completeness rows of this shard's clusters.
 pub(crate) struct Completeness {
     shards: u16,
-    incarnation: u64,
+    incarnation: Incarnation,
     interests: HashMap<ClusterRef, Interest>,
     /// The newest revision of each cluster's interest that anybody has worked with: its row may be lost with the bucket, and
     /// whoever writes it again may have a clock that is behind.
@@ -36,7 +36,7 @@ struct Announced {
 
 impl Completeness {
     /// Nothing is known. `incarnation` is that of the `reports` stream.
-    pub(crate) fn new(shards: u16, incarnation: u64) -> Self {
+    pub(crate) fn new(shards: u16, incarnation: Incarnation) -> Self {
         Self {
             shards,
             incarnation,
@@ -226,13 +226,28 @@ mod tests {
             ..Interest::default()
         };
         let complete = Complete::of_all;
-        let mut known = Completeness::new(2, 7);
-        known.announce(&cluster, Shard::FIRST, &complete(7, Revision::new(5)), Sequence::new(1));
-        known.announce(&cluster, Shard::new(1), &complete(8, Revision::new(5)), Sequence::new(2));
+        let mut known = Completeness::new(2, Incarnation::new(7));
+        known.announce(
+            &cluster,
+            Shard::FIRST,
+            &complete(Incarnation::new(7), Revision::new(5)),
+            Sequence::new(1),
+        );
+        known.announce(
+            &cluster,
+            Shard::new(1),
+            &complete(Incarnation::new(8), Revision::new(5)),
+            Sequence::new(2),
+        );
         known.set_interest(&cluster, row(5, 5));
         assert_eq!(known.caught_up(Sequence::new(2)).len(), 1);
         assert!(!known.is_complete(&cluster, "s"), "one of them is of another life");
-        known.announce(&cluster, Shard::new(1), &complete(7, Revision::new(5)), Sequence::new(3));
+        known.announce(
+            &cluster,
+            Shard::new(1),
+            &complete(Incarnation::new(7), Revision::new(5)),
+            Sequence::new(3),
+        );
         assert!(known.awaits_end());
         known.caught_up(Sequence::new(2));
         assert!(!known.is_complete(&cluster, "s"), "the end of the table was not seen");
@@ -256,12 +271,12 @@ mod tests {
             end in 0..25u64, changed in 0..4u64,
         ) {
             let cluster = ClusterRef::sveltos("a", "b");
-            let mut known = Completeness::new(3, 7);
+            let mut known = Completeness::new(3, Incarnation::new(7));
             let source = Source { name: "s".into(), changed: Revision::new(changed), manifest: json!({}).into() };
             known.set_interest(&cluster, Interest { revision: Revision::new(4), sources: vec![source], ..Interest::default() });
             for (after, (origin, revision, incarnation, lacking)) in (1..).zip(&said) {
                 let lacking = ["other", "s"][..=*lacking].iter().map(|name| (*name).to_owned().into()).collect();
-                let complete = Complete { lacking, ..Complete::of_all(*incarnation, Revision::new(*revision)) };
+                let complete = Complete { lacking, ..Complete::of_all(Incarnation::new(*incarnation), Revision::new(*revision)) };
                 known.announce(&cluster, *origin, &complete, Sequence::new(after));
             }
             known.caught_up(Sequence::new(end));

@@ -4,6 +4,7 @@ use crate::knowledge::catalog::Catalog;
 use crate::knowledge::choices::Choices;
 use crate::knowledge::completeness::Completeness;
 use crate::knowledge::sets::Sets;
+use sluice_protocol::Incarnation;
 
 /// Everything that one renderer knows.
 pub(crate) struct Knowledge {
@@ -23,7 +24,7 @@ pub(crate) struct Knowledge {
 
 impl Knowledge {
     /// Nothing is known. `incarnation` is that of the `reports` stream.
-    pub(crate) fn new(shards: u16, incarnation: u64) -> Self {
+    pub(crate) fn new(shards: u16, incarnation: Incarnation) -> Self {
         Self {
             catalog: Catalog::default(),
             sets: Sets::default(),

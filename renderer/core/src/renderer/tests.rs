@@ -7,7 +7,7 @@ use sluice_api::{Gvk, ObjectKey, ProfileId, TriggerId};
 use sluice_protocol::interest::{Complete, Interest, Source};
 use sluice_protocol::rows::{Cause, Desired, EventCause, UNRENDERED};
 use sluice_protocol::subject::Table;
-use sluice_protocol::{Body, Meta, Publish, Sequence};
+use sluice_protocol::{Body, Incarnation, Meta, Publish, Sequence};
 
 use super::*;
 use crate::knowledge::capabilities::ClusterCapabilities;
@@ -36,7 +36,7 @@ mod secrecy;
 mod secrets;
 mod syntax;
 
-const INCARNATION: u64 = 7;
+const INCARNATION: Incarnation = Incarnation::new(7);
 /// How long a cluster is not registered before everything of it goes.
 const FORGET_AFTER: i64 = 60_000_000;
 
@@ -180,7 +180,7 @@ impl Fixture {
             shard: Shard::FIRST,
             shards: 1,
             input: INCARNATION,
-            outputs: vec![9],
+            outputs: vec![Incarnation::new(9)],
             tombstone_ttl: 1_000_000_000,
             limits: Limits::default(),
             salt: Salt::default(),
@@ -654,7 +654,7 @@ fn completeness_of_another_incarnation_or_an_older_interest_proves_nothing() {
     let mut fixture = Fixture::with(vec![trigger(true, json!({})), content(true, "1")], found);
     fixture.caught_up();
     let mut other = complete(fixture.revision());
-    other.head.meta = Meta::Complete(Complete::of_all(INCARNATION + 1, fixture.revision()));
+    other.head.meta = Meta::Complete(Complete::of_all(INCARNATION.next(), fixture.revision()));
     fixture.row(other);
     fixture.row(complete(Revision::new(fixture.revision().get() - 1)));
     assert!(fixture.take_log().is_empty());
@@ -855,7 +855,10 @@ fn it_says_that_all_its_rows_are_there_once_it_knows_what_they_are() {
     fixture.run(|renderer, step| renderer.tick(step));
     let [said] = &fixture.said[..] else { panic!("{:?}", fixture.said) };
     assert_eq!(said.subject, Subject::AllDesired { shard: Shard::FIRST, origin: Shard::FIRST });
-    assert!(said.barrier && said.meta.complete().is_some_and(|complete| complete.incarnation == 9));
+    assert!(
+        said.barrier
+            && said.meta.complete().is_some_and(|complete| complete.incarnation == Incarnation::new(9))
+    );
     fixture.wait();
     assert_eq!(fixture.said.len(), 1, "it says so once");
 }

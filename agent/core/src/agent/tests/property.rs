@@ -95,7 +95,11 @@ fn version(body: &[u8]) -> u64 {
 
 impl Cluster {
     fn new() -> Self {
-        let config = Config { cluster: ClusterRef::sveltos("default", "c"), shards: 2, outputs: vec![1, 2] };
+        let config = Config {
+            cluster: ClusterRef::sveltos("default", "c"),
+            shards: 2,
+            outputs: vec![Incarnation::new(1), Incarnation::new(2)],
+        };
         let mut cluster = Self {
             agent: Agent::new(config),
             version: 0,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use sluice_protocol::interest::{Interest, Lacking};
-use sluice_protocol::{About, ProblemRow, Revision};
+use sluice_protocol::{About, Incarnation, ProblemRow, Revision};
 
 use super::super::tests::{
     cluster, event_source, labelled, registration, remove, replace, service, trigger, well,
@@ -29,8 +29,8 @@ fn told(facts: &mut Facts) {
     let interest = Interest::next(None, wanted.collect(), Revision::new(7)).unwrap();
     let of = &mut facts.on_bus.as_mut().unwrap().event;
     of.interest = Some(interest);
-    of.told = vec![Complete::of_all(1, Revision::new(7))];
-    of.matched = vec![Complete::of_all(2, Revision::new(7))];
+    of.told = vec![Complete::of_all(Incarnation::new(1), Revision::new(7))];
+    of.matched = vec![Complete::of_all(Incarnation::new(2), Revision::new(7))];
 }
 
 /// Service `shop/front` of cluster `a` is an event of EventSource `s`, and trigger `t` follows.

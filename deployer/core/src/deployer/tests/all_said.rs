@@ -44,7 +44,7 @@ fn nothing_is_withdrawn_before_every_renderer_has_said_what_it_wants() {
     fixture.withdraw(2);
     assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["a", "b"], 1));
     fixture.said(Shard::FIRST, LIFE);
-    fixture.said(Shard::new(1), LIFE - 1);
+    fixture.said(Shard::new(1), LIFE.next());
     assert_eq!(fixture.names(), ["a", "b"], "one of them spoke of another life of the stream");
     fixture.said(Shard::new(1), LIFE);
     assert!(fixture.names().is_empty() && fixture.inventories.is_empty());

@@ -68,14 +68,18 @@ fn a_row_that_is_lost_before_the_agent_has_left_is_missed() {
         let (rows, ..) = late.into_parts();
         rows.iter().filter_map(|row| row.meta.complete().cloned()).collect::<Vec<_>>()
     };
-    assert_eq!(said(false), [Complete::of_all(0, Revision::new(2))], "the renderer is to write it again");
+    assert_eq!(
+        said(false),
+        [Complete::of_all(Incarnation::NONE, Revision::new(2))],
+        "the renderer is to write it again"
+    );
     assert!(said(true).is_empty());
 }
 
 #[test]
 fn who_comes_after_everything_is_over_takes_back_what_its_predecessor_said() {
     let mut matcher = matcher();
-    let row = matcher.row_of(&cluster(), Complete::of_all(9, Revision::new(1)));
+    let row = matcher.row_of(&cluster(), Complete::of_all(Incarnation::new(9), Revision::new(1)));
     matcher.found(&row.subject, &row.head());
     step(&mut matcher, |m, s| m.start(s));
     assert!(taken_back(&mut matcher, |m, s| m.row(&left(), s)).is_empty(), "an older row may be shown first");
@@ -97,7 +101,11 @@ fn a_cluster_that_is_registered_again_under_an_older_revision_is_told_of_while_i
     matcher.tick(&mut late);
     let (rows, ..) = late.into_parts();
     let said: Vec<_> = rows.iter().filter_map(|row| row.meta.complete().cloned()).collect();
-    assert_eq!(said, [Complete::of_all(0, Revision::new(5))], "the renderer is to write it above that");
+    assert_eq!(
+        said,
+        [Complete::of_all(Incarnation::NONE, Revision::new(5))],
+        "the renderer is to write it above that"
+    );
 }
 
 #[test]

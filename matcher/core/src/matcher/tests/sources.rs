@@ -144,7 +144,7 @@ fn what_was_complete_is_said_again_when_the_newest_interest_row_was_only_late() 
     matcher.tick(&mut late);
     let (told, ..) = late.into_parts();
     let told: Vec<_> = told.iter().filter_map(|row| row.meta.complete()).collect();
-    assert_eq!(told, [&Complete::of_all(0, Revision::new(5))], "a row that proves nothing");
+    assert_eq!(told, [&Complete::of_all(Incarnation::NONE, Revision::new(5))], "a row that proves nothing");
     let (said, _) = step(&mut matcher, |m, s| m.external(interest(4, &[]), s));
     assert!(said.is_empty(), "it is as old as before");
     let (said, _) = step(&mut matcher, |m, s| m.external(interest(5, &[("a", 5)]), s));

@@ -76,7 +76,7 @@ fn a_match_of_an_unknown_form_is_there_and_nothing_is_made_of_it() {
     let mut fixture = ready(trigger(true, json!({})), content(true, "1"), &["x"]);
     fixture.take_log();
     let mut strange = report("x", false);
-    strange.head.meta = Meta::Complete(Complete::of_all(1, Revision::new(1)));
+    strange.head.meta = Meta::Complete(Complete::of_all(Incarnation::new(1), Revision::new(1)));
     fixture.row(strange);
     assert!(fixture.take_log().is_empty());
     assert!(fixture.problems.values().any(|error| error.contains("its meta data are")));

@@ -11,7 +11,7 @@ fn renderers(objects: &[Value]) -> Vec<Fixture> {
         Fixture::with(objects.to_vec(), |renderer| {
             renderer.config.shards = SHARDS;
             renderer.config.shard = shard;
-            renderer.config.outputs = vec![9; usize::from(SHARDS)];
+            renderer.config.outputs = vec![Incarnation::new(9); usize::from(SHARDS)];
             renderer.knowledge.completeness =
                 crate::knowledge::completeness::Completeness::new(SHARDS, INCARNATION);
         })
