@@ -271,7 +271,7 @@ async fn a_trigger_says_on_which_clusters_it_is_and_what_became_of_it_there() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_owner_withdraws_what_lost_its_cause_only_when_the_set_is_complete() {
-    let place = Place::start().await;
+    let place = Stand::start().await;
     let mut revision = Revision::NONE;
     place
         .render(async |bus| {

@@ -195,7 +195,9 @@ impl Writer {
             let stored = async { sent.await?.await };
             match tokio::time::timeout(PATIENCE, stored).await {
                 Ok(Ok(ack)) => return Some(Sequence::new(ack.sequence)),
-                Ok(Err(error)) if matches!(Answer::of(&error), Answer::Replaced(_)) => return None,
+                Ok(Err(error)) if matches!(PublishOutcome::of(&error), PublishOutcome::Replaced(_)) => {
+                    return None;
+                }
                 Ok(Err(error)) => tracing::debug!(%error, subject, "a problem is not written yet"),
                 Err(_) => tracing::debug!(subject, "a problem is not written yet"),
             }

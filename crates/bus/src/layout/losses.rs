@@ -70,7 +70,7 @@ enum Judgement {
     Later,
 }
 
-fn verdict(claim: &EpochRow, known: Option<&EpochRow>, now: i64) -> Verdict {
+fn verdict(claim: &EpochRow, known: Option<&EpochRow>, now: i64) -> Judgement {
     let apart = i64::try_from(APART.as_micros()).unwrap_or(i64::MAX);
     match known {
         Some(known) if known.sequence > claim.sequence => Judgement::Old,
@@ -89,18 +89,18 @@ mod tests {
     fn what_agents_say_counts_once_in_a_while() {
         let at = |sequence, time| EpochRow { sequence, time, value: Epoch::new(1) };
         let minutes = |minutes: i64| minutes * 60_000_000;
-        assert_eq!(verdict(&at(Sequence::new(5), 0), None, 0), Verdict::Now, "the first loss of all");
+        assert_eq!(verdict(&at(Sequence::new(5), 0), None, 0), Judgement::Now, "the first loss of all");
         assert_eq!(
             verdict(&at(Sequence::new(5), 0), Some(&at(Sequence::new(6), 0)), minutes(60)),
-            Verdict::Old
+            Judgement::Old
         );
         assert_eq!(
             verdict(&at(Sequence::new(7), minutes(1)), Some(&at(Sequence::new(6), 0)), minutes(1)),
-            Verdict::Later
+            Judgement::Later
         );
         assert_eq!(
             verdict(&at(Sequence::new(7), minutes(1)), Some(&at(Sequence::new(6), 0)), minutes(5)),
-            Verdict::Now
+            Judgement::Now
         );
     }
 
@@ -110,9 +110,9 @@ mod tests {
         let apart = i64::try_from(APART.as_micros()).unwrap_or(0);
         assert_eq!(
             verdict(&at(Sequence::new(7), 0), Some(&at(Sequence::new(6), 0)), apart - 1),
-            Verdict::Later
+            Judgement::Later
         );
-        assert_eq!(verdict(&at(Sequence::new(7), 0), Some(&at(Sequence::new(6), 0)), apart), Verdict::Now);
+        assert_eq!(verdict(&at(Sequence::new(7), 0), Some(&at(Sequence::new(6), 0)), apart), Judgement::Now);
     }
 
     #[test]
@@ -120,7 +120,7 @@ mod tests {
         let at = |sequence, time| EpochRow { sequence, time, value: Epoch::new(1) };
         assert_eq!(
             verdict(&at(Sequence::new(7), 0), Some(&at(Sequence::new(6), i64::MAX)), i64::MIN),
-            Verdict::Later
+            Judgement::Later
         );
     }
 
