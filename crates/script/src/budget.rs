@@ -10,7 +10,8 @@
 
 // D-1212: scripts and templates pay for what they take.
 
-use std::cell::Cell;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 use crate::lua::Limits;
@@ -65,6 +66,8 @@ struct Left {
     memory: Cell<usize>,
     /// What has been done since the last look at the clock, by what it costs at most.
     unseen: Cell<u64>,
+    /// What the last limit that was reached says. Scripts can catch the error and go on, and can say the same words themselves.
+    reached: RefCell<Option<Cow<'static, str>>>,
 }
 
 thread_local! {
@@ -75,6 +78,7 @@ thread_local! {
             until: Cell::new(None),
             memory: Cell::new(0),
             unseen: Cell::new(0),
+            reached: RefCell::new(None),
         }
     };
 }
@@ -126,7 +130,7 @@ impl Refusal {
 
 impl From<Refusal> for mlua::Error {
     fn from(refusal: Refusal) -> Self {
-        Self::runtime(refusal.text())
+        Budget.limit(refusal.text())
     }
 }
 
@@ -222,8 +226,31 @@ impl Budget {
     pub(crate) fn make(&self, bytes: Option<usize>) -> mlua::Result<()> {
         match bytes.filter(|bytes| *bytes <= self.memory()) {
             Some(bytes) => self.charge(bytes),
-            None => Err(mlua::Error::runtime("limit: the text would be too long; make less of it at once")),
+            None => Err(self.limit("limit: the text would be too long; make less of it at once")),
         }
+    }
+
+    /// The error that says that a limit is reached.
+    pub(crate) fn limit(&self, words: impl Into<Cow<'static, str>>) -> mlua::Error {
+        let words = words.into();
+        let error = mlua::Error::runtime(&*words);
+        self.reach(words);
+        error
+    }
+
+    /// A limit is reached, and what is raised says so in these words.
+    pub(crate) fn reach(&self, words: impl Into<Cow<'static, str>>) {
+        LEFT.with(|left| left.reached.replace(Some(words.into())));
+    }
+
+    /// Forgets which limit was reached.
+    pub(crate) fn forget(&self) {
+        LEFT.with(|left| left.reached.replace(None));
+    }
+
+    /// Whether what a script ended with is the limit that was reached, and not what it has raised after that itself.
+    pub(crate) fn is_reached(&self, ended_with: &str) -> bool {
+        LEFT.with(|left| left.reached.borrow().as_ref().is_some_and(|words| ended_with.contains(&**words)))
     }
 
     /// Whether so many steps are left.

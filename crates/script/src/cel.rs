@@ -47,6 +47,15 @@ pub enum Unanswered {
     Limit(String),
 }
 
+// === impl Unanswered ===
+
+impl Unanswered {
+    /// Whether the rule needed more than it may use.
+    pub fn is_limit(&self) -> bool {
+        matches!(self, Self::Limit(_))
+    }
+}
+
 // === impl Rule ===
 
 impl Rule {

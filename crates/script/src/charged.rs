@@ -121,6 +121,7 @@ unsafe extern "C-unwind" fn charged_iterator(state: *mut lua_State) -> c_int {
 /// Ends the call with an error; of what may be caught it says the line.
 unsafe fn refuse(state: *mut lua_State, refusal: Refusal) -> ! {
     let text = refusal.text();
+    Budget.reach(text);
     // SAFETY: pointer and length are those of a text that lives for ever; the stack has room.
     unsafe {
         ffi::lua_rawcheckstack(state, 3);

@@ -7,6 +7,8 @@ use mlua::ffi;
 use mlua::{Lua, Table, Value as LuaValue};
 use serde_json::Value;
 
+use crate::budget::Budget;
+
 /// Nesting that scripts get to see; JSON decoding allows 128, and what holds the objects of a script takes two.
 pub(crate) const MAX_DEPTH: usize = 130;
 
@@ -24,7 +26,7 @@ pub(crate) fn table(lua: &Lua, object: &Value) -> mlua::Result<Table> {
     if fits {
         return Ok(made);
     }
-    Err(mlua::Error::runtime(format!(
+    Err(Budget.limit(format!(
         "limit: the object is nested deeper than {MAX_DEPTH} (MAX_DEPTH of sluice-script); make it flatter"
     )))
 }

@@ -8,7 +8,7 @@ use mlua::{Function, Table, Value as LuaValue};
 use serde_json::Value;
 use sluice_api::Digest;
 
-use crate::budget::OVER_BUDGET;
+use crate::budget::{Budget, OVER_BUDGET};
 use crate::convert;
 use crate::names;
 use crate::sandbox::Sandbox;
@@ -46,8 +46,11 @@ pub struct Limits {
 
 /// A script could not be compiled, or failed on one object. Not retryable with the same input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Error(String);
+#[error("{text}")]
+pub struct Error {
+    text: String,
+    limit: bool,
+}
 
 thread_local! {
     static SANDBOX: RefCell<Option<Sandbox>> = const { RefCell::new(None) };
@@ -59,7 +62,19 @@ const NAME: &str = "=evaluate";
 
 impl Error {
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
+        Self { text: text.into(), limit: false }
+    }
+
+    /// What the engine raised.
+    fn raised(error: &mlua::Error) -> Self {
+        let text = readable(error);
+        let limit = is_memory(error) || Budget.is_reached(&text);
+        Self { text, limit }
+    }
+
+    /// Whether it needed more than it may use. What a script says of itself is no limit.
+    pub fn is_limit(&self) -> bool {
+        self.limit
     }
 }
 
@@ -80,8 +95,8 @@ impl Script {
     /// The syntax error with its line, or that `evaluate` is not defined anywhere.
     pub fn compile(source: &str) -> Result<Self, Error> {
         if !source.contains("evaluate") {
-            return Err(Error(
-                "the script does not define a function evaluate; begin it with: function evaluate()".into(),
+            return Err(Error::new(
+                "the script does not define a function evaluate; begin it with: function evaluate()",
             ));
         }
         Self::compile_text(source)
@@ -89,7 +104,7 @@ impl Script {
 
     fn compile_text(source: &str) -> Result<Self, Error> {
         let compiled = mlua::chunk::Compiler::new().set_optimization_level(1).compile(source);
-        let bytecode = compiled.map_err(|error| Error(format!("evaluate:{}", readable(&error))))?;
+        let bytecode = compiled.map_err(|error| Error::new(format!("evaluate:{}", readable(&error))))?;
         Ok(Self { id: Digest::of(&[source.as_bytes()]), bytecode: bytecode.into(), source: source.into() })
     }
 
@@ -108,7 +123,8 @@ impl Script {
         limits: &Limits,
         run: impl FnOnce(&mut Sandbox) -> mlua::Result<T>,
     ) -> Result<T, Error> {
-        with_sandbox(limits, run).map_err(|Error(text)| Error(names::explained(&self.source, text)))
+        let explained = |Error { text, limit }| Error { text: names::explained(&self.source, text), limit };
+        with_sandbox(limits, run).map_err(explained)
     }
 
     fn run(&self, sandbox: &mut Sandbox, object: &Value) -> mlua::Result<Evaluation> {
@@ -131,17 +147,18 @@ pub(crate) fn with_sandbox<T>(
     limits: &Limits,
     run: impl FnOnce(&mut Sandbox) -> mlua::Result<T>,
 ) -> Result<T, Error> {
+    Budget.forget();
     SANDBOX.with_borrow_mut(|slot| {
         let mut sandbox = match slot.take().filter(|sandbox| sandbox.fits(limits)) {
             Some(sandbox) => sandbox,
-            None => Sandbox::new(limits.clone()).map_err(|error| Error(readable(&error)))?,
+            None => Sandbox::new(limits.clone()).map_err(|error| Error::raised(&error))?,
         };
         let result = run(&mut sandbox);
         // A state that hit a limit is not trusted again: its memory may be full.
         if !result.as_ref().is_err_and(spoils) {
             *slot = Some(sandbox);
         }
-        result.map_err(|error| Error(readable(&error)))
+        result.map_err(|error| Error::raised(&error))
     })
 }
 
@@ -167,13 +184,16 @@ fn verdict(evaluate: &Function, object: Table) -> mlua::Result<Evaluation> {
 }
 
 fn spoils(error: &mlua::Error) -> bool {
+    let said = || error.to_string();
+    is_memory(error) || [OVER_BUDGET, "not enough memory"].iter().any(|words| said().contains(words))
+}
+
+/// Whether the state has no memory left.
+fn is_memory(error: &mlua::Error) -> bool {
     match error {
         mlua::Error::MemoryError(_) => true,
-        mlua::Error::CallbackError { cause, .. } => spoils(cause),
-        other => {
-            let text = other.to_string();
-            text.contains(OVER_BUDGET) || text.contains("not enough memory")
-        }
+        mlua::Error::CallbackError { cause, .. } => is_memory(cause),
+        _ => false,
     }
 }
 

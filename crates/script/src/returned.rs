@@ -54,7 +54,7 @@ impl Returned {
         if depth >= MAX_DEPTH {
             let text =
                 format!("limit: what the script returns is nested deeper than {MAX_DEPTH}; make it flatter");
-            return Err(mlua::Error::runtime(text));
+            return Err(Budget.limit(text));
         }
         let is_list = match table.is_empty() {
             true => given.is_some_and(Value::is_array),
@@ -89,8 +89,8 @@ impl Returned {
 
     fn take(&mut self, bytes: usize) -> mlua::Result<()> {
         let left = self.bytes.checked_sub(bytes);
-        self.bytes = left
-            .ok_or_else(|| mlua::Error::runtime("limit: the script returns too much; let it return less"))?;
+        self.bytes =
+            left.ok_or_else(|| Budget.limit("limit: the script returns too much; let it return less"))?;
         Budget.charge(bytes)
     }
 }

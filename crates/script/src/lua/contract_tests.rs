@@ -278,6 +278,53 @@ fn memory_ends_a_script_and_the_next_one_has_all_of_it() {
     assert!(script.evaluate(&json!({}), &small).unwrap().matching);
 }
 
+/// Whether a script ends at a limit, and not by itself.
+fn is_limited(body: &str, limits: &Limits) -> bool {
+    let script = Script::compile(&format!("function evaluate()\n{body}\nend")).unwrap();
+    script.evaluate(&json!({}), limits).unwrap_err().is_limit()
+}
+
+#[test]
+fn a_limit_is_one_whatever_a_script_says() {
+    let small = Limits { steps: 200_000, memory: 4 << 20, time: Duration::from_secs(3600) };
+    for body in [
+        "while true do end",
+        "pcall(function() while true do end end)",
+        "table.sort(table.create(100000, 1))",
+        "local ok, why = pcall(table.sort, table.create(100000, 1)) error(why, 0)",
+        "local t = {} for i = 1, 1e7 do t[i] = {i} end",
+        "require('strings').Repeat('a', 1e15)",
+        "require('json').decode(string.rep('a', 2097153))",
+        "coroutine.wrap(function() while true do end end)()",
+    ] {
+        assert!(is_limited(body, &small), "{body}");
+    }
+    for body in [
+        "error('limit: x')",
+        "error('limit: the call would take too long; give it less at once')",
+        "error('the script ran for too long')",
+        "pcall(table.sort, table.create(100000, 1)) error('own')",
+        "pcall(table.sort, table.create(100000, 1)) return nothing.x",
+        "return 1",
+    ] {
+        assert!(!is_limited(body, &small), "{body}");
+    }
+    assert!(!Script::compile("function evaluate() return {").unwrap_err().is_limit());
+}
+
+#[test]
+fn what_is_too_much_to_take_or_to_give_is_a_limit() {
+    let deep = (0..140).fold(json!(1), |inner, _| json!([inner]));
+    let script = Script::compile("function evaluate() return { matching = true } end").unwrap();
+    assert!(script.evaluate(&deep, &Limits::default()).unwrap_err().is_limit());
+    let doubled =
+        "local one = {a = 1} for _ = 1, 60 do one = {l = one, r = one} end return {resources = {one}}";
+    let script = Script::compile(&format!("function evaluate() {doubled} end")).unwrap();
+    assert!(script.choose(&[], &Limits::default()).unwrap_err().is_limit());
+    let kept = Script::compile("function evaluate() return {resources = {1}} end").unwrap();
+    assert!(!kept.choose(&[], &Limits::default()).unwrap_err().is_limit());
+}
+
 #[test]
 fn a_call_that_no_budget_pays_may_be_caught_and_is_a_limit_where_it_is_not() {
     let body = "table.sort(table.create(400000, 1))";

@@ -12,9 +12,9 @@ use crate::convert;
 const MAX_TEXT: usize = 2 << 20;
 
 pub(super) fn fill(module: &Functions<'_>) -> mlua::Result<()> {
-    module.add("decode", |lua, _, Text(text)| decoded(lua, &text, from_json))?;
-    module.add("fromYAML", |lua, _, Text(text)| {
-        decoded(lua, &text, |text| from_yaml_within(text, Integers::Kept, &Limits::default()))
+    module.add("decode", |lua, shared, Text(text)| decoded(lua, shared, &text, from_json))?;
+    module.add("fromYAML", |lua, shared, Text(text)| {
+        decoded(lua, shared, &text, |text| from_yaml_within(text, Integers::Kept, &Limits::default()))
     })?;
     module.add("encode", |_, shared, value: LuaValue| encoded(shared, &value, to_json))?;
     module.add("toYAML", |_, shared, value: LuaValue| encoded(shared, &value, to_yaml))
@@ -33,12 +33,13 @@ fn from_json(text: &str) -> Result<Value, String> {
 
 fn decoded(
     lua: &Lua,
+    shared: &Shared,
     text: &str,
     read: impl FnOnce(&str) -> Result<Value, String>,
 ) -> mlua::Result<Fallible<LuaValue>> {
     if text.len() > MAX_TEXT {
         let why = format!("limit: the text has more than {MAX_TEXT} bytes; decode less at once");
-        return Err(mlua::Error::runtime(why));
+        return Err(shared.budget.limit(why));
     }
     Ok(match read(text) {
         Ok(value) => (Some(into_lua(lua, value)?), None),

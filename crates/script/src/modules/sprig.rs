@@ -7,7 +7,7 @@ use sluice_template::{CallError, Callable, Deadline, Env, ErrorKind, Limits, Sta
 use super::base64::Fallible;
 use super::json::into_lua;
 use super::{BYTES_EACH, BYTES_OF_FIELD, Functions, Shared, plain, size, sprig_values, values_of};
-use crate::budget::OVER_BUDGET;
+use crate::budget::{Budget, OVER_BUDGET};
 use crate::convert::type_of;
 
 /// What a function takes, an argument a letter: a whole number, a number, a text, a list (all its values are the arguments of
@@ -180,7 +180,7 @@ fn bytes_of(value: &Value) -> usize {
 fn refused(function: Callable, error: CallError) -> mlua::Result<Result<Value, String>> {
     let lead = format!("error calling {}: ", function.name());
     match error.kind {
-        ErrorKind::Limit => Err(mlua::Error::runtime(format!("{OVER_BUDGET}: {}", error.text))),
+        ErrorKind::Limit => Err(Budget.limit(format!("{OVER_BUDGET}: {}", error.text))),
         _ => Ok(Err(error.text.strip_prefix(&lead).unwrap_or(&error.text).to_owned())),
     }
 }
