@@ -182,7 +182,7 @@ fn definitions(files: &[PathBuf]) -> Definitions {
 /// How many objects there are in a file, and what is wrong with them.
 fn read(file: &Path, definitions: &Definitions) -> Result<(usize, Vec<Placed>), String> {
     let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
-    let objects = yaml::located(&text)?;
+    let objects = yaml::located(&text).map_err(|error| error.to_string())?;
     let mut placed = Vec::new();
     for (index, (object, lines)) in objects.iter().enumerate() {
         for finding in check(object, definitions) {

@@ -38,7 +38,7 @@ pub mod yaml;
 
 pub use cluster::{ClusterKind, ClusterRef, MANAGEMENT};
 pub use digest::{Digest, DigestKey};
-pub use error::FieldError;
+pub use error::{FieldError, TextError};
 pub use few::few;
 pub use object::{Gvk, ObjectKey};
 pub use profile::ProfileId;

@@ -9,6 +9,8 @@ use serde_json::{Map, Number, Value};
 
 pub use lines::{Lines, located};
 
+use crate::error::TextError;
+
 /// Bytes of one text. Far more than etcd (1.5 MiB an object) and the bus (8 MiB a row, compressed) hold of one source;
 /// it is `sluice build` that reads whole clusters from one file.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -27,7 +29,7 @@ pub const MAX_DEPTH: usize = 100;
 ///
 /// # Errors
 /// The reason with its line, when one document cannot be read.
-pub fn documents(text: &str) -> Result<Vec<Value>, String> {
+pub fn documents(text: &str) -> Result<Vec<Value>, TextError> {
     let mut objects = Vec::new();
     for value in parse(text)? {
         expand(value, &mut objects);
@@ -35,7 +37,7 @@ pub fn documents(text: &str) -> Result<Vec<Value>, String> {
     Ok(objects)
 }
 
-fn parse(text: &str) -> Result<Vec<Value>, String> {
+fn parse(text: &str) -> Result<Vec<Value>, TextError> {
     if text.len() > MAX_BYTES {
         return Err(too_much(&format!("a text of {} bytes, more than {MAX_BYTES}", text.len()), "MAX_BYTES"));
     }
@@ -66,7 +68,7 @@ fn options() -> serde_saphyr::Options {
 
 /// What is wrong, in one line; of a limit its value and where it is set. Errors come wrapped in others where aliases are
 /// involved, so that it is their text that tells them apart.
-fn explained(error: &str) -> String {
+fn explained(error: &str) -> TextError {
     let breached = |what: &str| error.contains(&format!("budget breached: {what} "));
     if breached("Documents") {
         return too_much(&format!("more than {MAX_DOCUMENTS} documents"), "MAX_DOCUMENTS");
@@ -78,14 +80,22 @@ fn explained(error: &str) -> String {
     if breached("Depth") || error.contains("recursion limit exceeded") {
         return too_deep();
     }
-    one_line(error)
+    // Aliases make it too deep without a text that is.
+    let class = if error.contains(&too_deep_text()) { TextError::Limit } else { TextError::Wrong };
+    class(one_line(error))
 }
 
-fn too_much(what: &str, limit: &str) -> String {
-    format!("limit: {what} in one text ({limit} of sluice-api); spread the objects over several texts")
+fn too_much(what: &str, limit: &str) -> TextError {
+    let text =
+        format!("limit: {what} in one text ({limit} of sluice-api); spread the objects over several texts");
+    TextError::Limit(text)
 }
 
-pub(crate) fn too_deep() -> String {
+pub(crate) fn too_deep() -> TextError {
+    TextError::Limit(too_deep_text())
+}
+
+fn too_deep_text() -> String {
     format!(
         "limit: maps and lists nested deeper than {MAX_DEPTH} (MAX_DEPTH of sluice-api); make the object flatter"
     )
@@ -158,7 +168,7 @@ impl<'de> DeserializeSeed<'de> for Node {
 impl Node {
     /// What is inside of a map or list at this depth.
     fn inside<E: serde::de::Error>(self) -> Result<Self, E> {
-        if self.0 >= MAX_DEPTH { Err(E::custom(too_deep())) } else { Ok(Self(self.0 + 1)) }
+        if self.0 >= MAX_DEPTH { Err(E::custom(too_deep_text())) } else { Ok(Self(self.0 + 1)) }
     }
 }
 
@@ -252,7 +262,7 @@ mod tests {
     #[test]
     fn broken_text_names_its_line() {
         let error = documents("a: 1\nb: [\n").unwrap_err();
-        assert!(error.contains("line"), "{error}");
+        assert!(error.text().contains("line") && !error.is_limit(), "{error}");
     }
 
     #[test]
@@ -267,18 +277,24 @@ mod tests {
     #[test]
     fn limits_are_named_with_their_value_and_their_place() {
         let error = documents(&"---\na\n".repeat(MAX_DOCUMENTS + 1)).unwrap_err();
+        assert!(error.is_limit());
         assert_eq!(
-            error,
+            error.text(),
             "limit: more than 100000 documents in one text (MAX_DOCUMENTS of sluice-api); spread the objects over several texts"
         );
         let error = documents(&format!("[{}]", "1,".repeat(MAX_NODES))).unwrap_err();
-        assert!(error.contains("more than 5000000 values") && error.contains("MAX_NODES"), "{error}");
+        assert!(error.is_limit());
+        assert!(error.text().contains("more than 5000000 values in one text (MAX_NODES"), "{error}");
         let error = documents(&" ".repeat(MAX_BYTES + 1)).unwrap_err();
-        assert!(error.contains("67108865 bytes") && error.contains("MAX_BYTES"), "{error}");
+        assert!(
+            error.is_limit()
+                && error.text().contains("67108865 bytes, more than 67108864 in one text (MAX_BYTES"),
+            "{error}"
+        );
     }
 
     /// What is read on a stack an eighth as large as production's.
-    fn read(text: String) -> Result<Vec<Value>, String> {
+    fn read(text: String) -> Result<Vec<Value>, TextError> {
         let read = move || documents(&text);
         std::thread::Builder::new().stack_size(512 << 10).spawn(read).unwrap().join().unwrap()
     }
@@ -305,7 +321,9 @@ mod tests {
             aliases,
         ] {
             let error = read(text.clone()).unwrap_err();
-            assert!(error.contains("deeper than 100") || error.contains("key"), "{:.60}: {error}", text);
+            let says = |part| error.text().contains(part);
+            assert!(says("deeper than 100") || says("key"), "{:.60}: {error}", text);
+            assert_eq!(error.is_limit(), says("deeper than 100"), "{:.60}: {error}", text);
         }
         for text in
             [nested("- ", "", MAX_DEPTH), nested("[", "]", MAX_DEPTH), nested("{\"a\":", "}", MAX_DEPTH)]

@@ -1,5 +1,7 @@
 //! What can be wrong with a chart. The texts are Helm's where Helm has one.
 
+use sluice_template::Failure;
+
 /// Why a chart cannot be loaded or rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -55,6 +57,19 @@ impl Error {
 
     pub(crate) fn limit(text: impl Into<String>) -> Self {
         Self::Limit(cut(text))
+    }
+
+    /// What could not be read, of this class where no limit was reached.
+    pub(crate) fn of(failure: Failure, class: fn(String) -> Self) -> Self {
+        match failure {
+            Failure::Wrong(text) => class(text),
+            Failure::Limit(text) => Self::limit(text),
+        }
+    }
+
+    /// Whether a budget is used up.
+    pub fn is_limit(&self) -> bool {
+        matches!(self, Self::Limit(_))
     }
 
     /// The same class of error with words before its text.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
-use sluice_template::go_quoted as quoted;
+use sluice_template::{Failure, go_quoted as quoted};
 
 use crate::{
     archive::{Budget, File, LoadLimits, pack, unpack, without_mark},
-    error::{Error, cut, load},
+    error::{Error, load},
     ignore::Rules,
     metadata::Metadata,
     yaml,
@@ -121,9 +121,9 @@ fn from_files(files: Vec<File>, budget: &mut Budget, depth: usize) -> Result<Cha
     for file in files.iter().filter(|file| file.name == "Chart.yaml") {
         budget.read(file.data.len())?;
         let metadata = metadata.get_or_insert_with(Metadata::default);
-        metadata
-            .read(&file.data, go_type)
-            .map_err(|error| load(format!("cannot load Chart.yaml: {error}")))?;
+        metadata.read(&file.data, go_type).map_err(|error| {
+            Error::of(error.reworded(|text| format!("cannot load Chart.yaml: {text}")), load)
+        })?;
         if metadata.api_version.is_empty() {
             metadata.api_version = "v1".to_owned();
         }
@@ -213,12 +213,14 @@ impl Chart {
         if READ.contains(&file.name.as_str()) {
             budget.read(file.data.len())?;
         }
-        let failed = |error: String| load(format!("cannot load {}: {error}", file.name));
+        let place = format!("cannot load {}: ", file.name);
+        let failed = |error: Failure| Error::of(error.reworded(|text| format!("{place}{text}")), load);
         match file.name.as_str() {
             "Chart.yaml" => {}
             "Chart.lock" => self.lock = Some(yaml::read(&file.data).map_err(failed)?),
             "values.yaml" => {
-                self.values = read_values(&String::from_utf8_lossy(&file.data)).map_err(failed)?;
+                let values = read_values(&String::from_utf8_lossy(&file.data));
+                self.values = values.map_err(|error| error.within(&place))?;
                 budget.keep(self.values.values().map(nodes).sum())?;
             }
             "values.schema.json" => self.schema = Some(file.data),
@@ -252,12 +254,13 @@ impl Chart {
 ///
 /// # Errors
 /// What is wrong with a document.
-pub fn read_values(text: &str) -> Result<Map<String, Json>, String> {
+pub fn read_values(text: &str) -> Result<Map<String, Json>, Error> {
     let mut values = Map::new();
     for document in value_documents(text) {
-        let document = document.map_err(|error| cut(format!("error reading yaml document: {error}")))?;
+        let document = document.map_err(|error| load(format!("error reading yaml document: {error}")))?;
         let map = yaml::read_map(&document)
-            .map_err(|error| cut(format!("cannot unmarshal yaml document: {error}")))?;
+            .map_err(|error| error.reworded(|text| format!("cannot unmarshal yaml document: {text}")))
+            .map_err(|error| Error::of(error, load))?;
         merge(&mut values, map);
     }
     Ok(values)
@@ -312,7 +315,7 @@ mod tests {
 
     #[test]
     fn values_that_are_no_map_are_refused() {
-        let error = read_values("- a\n").unwrap_err();
+        let error = read_values("- a\n").unwrap_err().to_string();
         assert!(
             error.ends_with("cannot unmarshal array into Go value of type map[string]interface {}"),
             "{error}"

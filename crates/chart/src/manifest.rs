@@ -1,5 +1,7 @@
 //! From rendered texts to manifests and hooks.
 
+use sluice_template::Failure;
+
 use crate::{
     error::Error,
     kinds::install_order,
@@ -107,7 +109,8 @@ pub(crate) fn sorted(
     for (path, text) in files {
         for document in split(text) {
             let head = Head::read(document)
-                .map_err(|error| Error::manifest(format!("YAML parse error on {path}: {error}")))?;
+                .map_err(|error| error.reworded(|text| format!("YAML parse error on {path}: {text}")))
+                .map_err(|error| Error::of(error, Error::manifest))?;
             let manifest =
                 Manifest { path: path.clone(), kind: head.kind.clone(), content: document.to_owned() };
             match head.annotation(HOOK) {
@@ -152,7 +155,7 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
 // === impl Head ===
 
 impl Head {
-    fn read(document: &str) -> Result<Self, String> {
+    fn read(document: &str) -> Result<Self, Failure> {
         let json = yaml::read_fields(document, &["apiVersion", "kind", "metadata"])?;
         let Some(fields) = Fields::of(&json, "SimpleHead", "util.SimpleHead")? else {
             return Ok(Self::default());

@@ -1,7 +1,7 @@
 //! `Chart.yaml`: what a chart is called and what it consists of.
 
 use serde_json::{Value as Json, json};
-use sluice_template::go_quoted as quoted;
+use sluice_template::{Failure, go_quoted as quoted};
 
 use crate::{
     error::{Error, load},
@@ -63,7 +63,7 @@ pub struct Dependency {
 
 impl Metadata {
     /// Reads the fields of a file over what is there.
-    pub(crate) fn read(&mut self, text: &[u8], go_type: &str) -> Result<(), String> {
+    pub(crate) fn read(&mut self, text: &[u8], go_type: &str) -> Result<(), Failure> {
         let json = crate::yaml::read(text)?;
         let Some(fields) = Fields::of(&json, "Metadata", go_type)? else { return Ok(()) };
         let set = |field: &str, target: &mut String| -> Result<(), String> {
@@ -95,7 +95,7 @@ impl Metadata {
         if fields.get("annotations").is_some() {
             self.annotations = fields.text_map("annotations")?;
         }
-        self.read_lists(&fields)
+        Ok(self.read_lists(&fields)?)
     }
 
     fn read_lists(&mut self, fields: &Fields<'_>) -> Result<(), String> {

@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde_json::{Map, Value as Json};
+use sluice_template::Failure;
 
 use self::{cost::TooMuch, places::Places, tree::Looked};
 use crate::{error::Error, tree::ChartTree, warning::Warnings};
@@ -29,19 +30,20 @@ pub(crate) fn check(
     values: &Map<String, Json>,
     warnings: &mut Warnings,
 ) -> Result<(), Error> {
-    let mut problems = String::new();
-    collect(chart, values, &mut problems, warnings)?;
-    if problems.is_empty() {
+    let mut found = Found::default();
+    collect(chart, values, &mut found, warnings)?;
+    if found.problems.is_empty() {
         return Ok(());
     }
     let words = "values don't meet the specifications of the schema(s) in the following chart(s):";
-    Err(Error::values(format!("{words}\n{problems}")))
+    let class = if found.is_limit { Error::limit } else { Error::values };
+    Err(class(format!("{words}\n{}", found.problems)))
 }
 
 fn collect(
     chart: &ChartTree<'_>,
     values: &Map<String, Json>,
-    problems: &mut String,
+    found: &mut Found,
     warnings: &mut Warnings,
 ) -> Result<(), Error> {
     if let Some(schema) = &chart.chart.schema
@@ -49,14 +51,17 @@ fn collect(
     {
         match problem {
             Problem::Limit(text) => return Err(Error::limit(format!("{}: {text}", chart.name()))),
-            Problem::Values(text) => problems.push_str(&format!("{}:\n{text}", chart.name())),
+            Problem::Unread(error) => {
+                found.is_limit |= error.is_limit();
+                found.problems.push_str(&format!("{}:\n{error}", chart.name()));
+            }
         }
     }
     for dependency in &chart.dependencies {
         match values.get(dependency.name()) {
             None | Some(Json::Null) => {}
-            Some(Json::Object(values)) => collect(dependency, values, problems, warnings)?,
-            Some(_) => problems.push_str(&format!(
+            Some(Json::Object(values)) => collect(dependency, values, found, warnings)?,
+            Some(_) => found.problems.push_str(&format!(
                 "{}:\ninvalid type for values: expected object (map)\n",
                 dependency.name()
             )),
@@ -65,15 +70,30 @@ fn collect(
     Ok(())
 }
 
+/// What is wrong with the values of a chart and of its dependencies.
+#[derive(Default)]
+struct Found {
+    problems: String,
+    /// Whether a schema could not be read to its end.
+    is_limit: bool,
+}
+
 /// What is wrong with a schema, or with values by it.
 enum Problem {
+    /// Of a schema that leads too far nothing more is said.
     Limit(String),
-    Values(String),
+    Unread(Failure),
 }
 
 impl From<String> for Problem {
     fn from(text: String) -> Self {
-        Self::Values(text)
+        Self::Unread(Failure::Wrong(text))
+    }
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        Self::Unread(failure)
     }
 }
 
@@ -110,7 +130,7 @@ fn check_one(schema: &[u8], values: &Map<String, Json>, warnings: &mut Warnings)
     let validator = validator?;
     let errors: Vec<_> = validator.iter_errors(&values).collect();
     let lines = words::of(&errors, Looked { schema: &schema, values: &values });
-    if lines.is_empty() { Ok(()) } else { Err(Problem::Values(lines)) }
+    if lines.is_empty() { Ok(()) } else { Err(lines.into()) }
 }
 
 /// Schemas that are not in the chart, and are not those of the drafts: nothing is fetched for one. Names, which lead nowhere, allow

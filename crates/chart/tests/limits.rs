@@ -221,3 +221,23 @@ fn three_megabytes_of_definitions_need_a_tenth_of_every_limit() {
         assert!(rendered.is_ok(), "{name}: {:?}", rendered.err());
     }
 }
+
+/// Each is a limit by its class: templates, YAML, and schemas that cannot be read.
+#[test]
+fn what_takes_too_much_is_a_limit_and_what_is_wrong_is_none() {
+    let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
+    let values = |text: &str| sluice_chart::read_values(text).unwrap_err();
+    assert!(values(&format!("a: {deep}\n")).is_limit());
+    assert!(!values("a: [\n").is_limit());
+    let fails = |file: (&str, &str)| render(&[file], 1).unwrap_err();
+    let unread = |values: &str| {
+        let files = [("Chart.yaml", "apiVersion: v2\nname: a\nversion: 1.0.0\n"), ("values.yaml", values)];
+        let files = files.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()));
+        Chart::from_folder(&BTreeMap::from(files), LoadLimits::default()).unwrap_err()
+    };
+    assert!(unread(&format!("a: {deep}\n")).is_limit());
+    assert!(!unread("a: 'limit: \n").is_limit());
+    assert!(fails(("values.schema.json", &deep)).is_limit());
+    assert!(fails(("templates/a.yaml", &format!("kind: {deep}\n"))).is_limit());
+    assert!(!fails(("templates/a.yaml", "{{ fail \"limit: x\" }}")).is_limit());
+}

@@ -33,7 +33,7 @@ struct Written {
 pub(crate) fn read(file: &Path) -> Result<Capabilities, InputError> {
     let failed = |reason: String| InputError::of(file, reason);
     let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
-    let mut documents = sluice_api::yaml::documents(&text).map_err(failed)?;
+    let mut documents = sluice_api::yaml::documents(&text).map_err(|error| failed(error.to_string()))?;
     let written: Written = match documents.pop() {
         Some(written) => serde_json::from_value(written).map_err(|error| failed(error.to_string()))?,
         None => Written::default(),

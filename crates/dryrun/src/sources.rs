@@ -87,7 +87,7 @@ impl Sources {
         }
         let failed = |reason: String| InputError::of(&file, reason);
         let text = std::fs::read_to_string(&file).map_err(|error| failed(error.to_string()))?;
-        let mut documents = sluice_api::yaml::documents(&text).map_err(failed)?;
+        let mut documents = sluice_api::yaml::documents(&text).map_err(|error| failed(error.to_string()))?;
         let written = documents.pop().unwrap_or_default();
         let written: Written = serde_json::from_value(written).map_err(|error| failed(error.to_string()))?;
         let charts = written.charts.into_iter().enumerate();

@@ -32,7 +32,7 @@ const PROXY: &str = "proxy-url";
 /// The field that is refused, or is missing, and the remedy.
 pub(crate) fn read(text: &str, proxies: bool) -> Result<Kubeconfig, String> {
     let mut documents = yaml::documents(text).map_err(|error| {
-        format!("the kubeconfig cannot be read: it is no YAML{}", place(&error).unwrap_or_default())
+        format!("the kubeconfig cannot be read: it is no YAML{}", place(error.text()).unwrap_or_default())
     })?;
     if documents.len() != 1 {
         return Err(format!(

@@ -196,6 +196,11 @@ impl fmt::Debug for Calls {
 // === impl CallError ===
 
 impl CallError {
+    /// Whether a budget is used up.
+    pub fn is_limit(&self) -> bool {
+        self.kind == Kind::Limit
+    }
+
     fn of(name: &str, fail: Fail) -> Self {
         let (kind, text) = match fail {
             Fail::Message(text) => (ErrorKind::Exec, text),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sluice_template::{Data, Limits, Request, Stage};
+use sluice_template::{Data, Failure, Limits, Request, Stage};
 
 /// The sending side: borrowed from the request.
 #[derive(Serialize)]
@@ -41,8 +41,16 @@ pub(crate) struct Budgets {
     pub(crate) wall_millis: u64,
 }
 
-/// What a worker answers.
-pub(crate) type RenderOutcome = Result<String, String>;
+/// What a worker answers, as it travels.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) enum RenderOutcome {
+    /// The text.
+    Rendered(String),
+    /// Why there is none.
+    Wrong(String),
+    /// The limit that was reached.
+    Limit(String),
+}
 
 /// The frame of a request.
 ///
@@ -60,6 +68,28 @@ pub(crate) fn encode(request: &Request<'_>) -> Result<Vec<u8>, String> {
         budgets: Budgets::of(request.limits),
     };
     serde_json::to_vec(&job).map_err(|error| format!("the variables cannot be sent to the worker: {error}"))
+}
+
+// === impl RenderOutcome ===
+
+impl From<Result<String, Failure>> for RenderOutcome {
+    fn from(rendered: Result<String, Failure>) -> Self {
+        match rendered {
+            Ok(text) => Self::Rendered(text),
+            Err(Failure::Wrong(text)) => Self::Wrong(text),
+            Err(Failure::Limit(text)) => Self::Limit(text),
+        }
+    }
+}
+
+impl From<RenderOutcome> for Result<String, Failure> {
+    fn from(answer: RenderOutcome) -> Self {
+        match answer {
+            RenderOutcome::Rendered(text) => Ok(text),
+            RenderOutcome::Wrong(text) => Err(Failure::Wrong(text)),
+            RenderOutcome::Limit(text) => Err(Failure::Limit(text)),
+        }
+    }
 }
 
 // === impl Job ===

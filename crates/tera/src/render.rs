@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::io::{Error, Write};
 
-use sluice_template::Stage;
+use sluice_template::{Failure, Stage};
 use tera::{Context, Tera};
 
 use crate::functions::base;
-use crate::job::{Job, RenderOutcome};
+use crate::job::Job;
 use crate::session::Session;
 use crate::values::from_json;
 
@@ -40,7 +40,7 @@ impl Renderer {
     ///
     /// # Errors
     /// Tera's report, with its place in the template.
-    pub(crate) fn render(&mut self, mut job: Job) -> RenderOutcome {
+    pub(crate) fn render(&mut self, mut job: Job) -> Result<String, Failure> {
         let mut context = Context::new();
         for (name, value) in std::mem::take(&mut job.dot) {
             context.insert_value(name, from_json(value));
@@ -52,12 +52,13 @@ impl Renderer {
         }
         let name = job.name.clone();
         let tera = self.compiled(job)?;
-        let rendered = session.within(|| tera.render_to(&name, &context, &mut out));
+        let (rendered, limited) = session.within(|| tera.render_to(&name, &context, &mut out));
         if out.full {
-            return Err(format!("limit: more than {} bytes of output", out.limit));
+            return Err(Failure::Limit(format!("limit: more than {} bytes of output", out.limit)));
         }
-        rendered.map_err(|error| report(&error))?;
-        String::from_utf8(out.out).map_err(|error| error.to_string())
+        let class = if limited { Failure::Limit } else { Failure::Wrong };
+        rendered.map_err(|error| class(report(&error)))?;
+        String::from_utf8(out.out).map_err(|error| Failure::Wrong(error.to_string()))
     }
 
     fn compiled(&mut self, job: Job) -> Result<&Tera, String> {

@@ -1,11 +1,12 @@
 //! What the functions of a running render share. Tera's functions must live for ever and be shared by all threads, so
-//! they find the render that calls them by their thread.
+//! they find the render that calls them by their thread. Their errors are texts of Tera by the time the render ends, so that the
+//! session itself knows whether a budget was used up.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
-use sluice_template::{Callable, Calls, Env, Limits};
+use sluice_template::{Callable, Calls, Env, Failure, Limits};
 use tera::{Error, Kwargs, Value};
 
 use crate::bind::bind;
@@ -26,6 +27,8 @@ pub(crate) struct Session {
     now: i64,
     seed: [u8; 32],
     limits: Limits,
+    /// Whether a budget is used up. No template goes on after an error.
+    limited: bool,
 }
 
 // === impl Session ===
@@ -39,15 +42,16 @@ impl Session {
             now: job.now,
             seed: job.seed,
             limits: job.budgets.limits(),
+            limited: false,
         }
     }
 
-    /// Runs `work` with these surroundings.
-    pub(crate) fn within<T>(self, work: impl FnOnce() -> T) -> T {
+    /// Runs `work` with these surroundings; answers also whether a budget was used up.
+    pub(crate) fn within<T>(self, work: impl FnOnce() -> T) -> (T, bool) {
         CURRENT.replace(Some(self));
         let done = work();
-        CURRENT.replace(None);
-        done
+        let limited = CURRENT.replace(None).is_some_and(|session| session.limited);
+        (done, limited)
     }
 
     fn call(&mut self, function: Callable, args: &[Json]) -> Result<Value, Error> {
@@ -55,7 +59,10 @@ impl Session {
         for (identifier, object) in &self.resources {
             env = env.with_resource(identifier, object);
         }
-        let answer = self.calls.call(function, args, &env, &self.limits).map_err(Error::message)?;
+        let answer = self.calls.call(function, args, &env, &self.limits).map_err(|error| {
+            self.limited |= error.is_limit();
+            Error::message(error)
+        })?;
         Ok(from_json(answer))
     }
 }
@@ -67,17 +74,30 @@ impl Session {
 pub(crate) fn call(function: Callable, piped: Option<&Value>, kwargs: &Kwargs) -> Result<Value, Error> {
     let name = function.name();
     let undefined = ASKING.contains(&name);
-    let wrong = |error: String| Error::message(format!("error calling {name}: {error}"));
+    let wrong = |error: Failure| {
+        note(&error);
+        Error::message(format!("error calling {name}: {error}"))
+    };
     let piped = piped.map(|value| to_json(value, undefined)).transpose().map_err(wrong)?;
     let mut named = BTreeMap::new();
     for (key, value) in kwargs.iter() {
         let key = key.as_str().unwrap_or_default();
-        let value = to_json(value, undefined).map_err(|error| wrong(format!("argument `{key}`: {error}")))?;
+        let value = to_json(value, undefined)
+            .map_err(|error| wrong(error.reworded(|text| format!("argument `{key}`: {text}"))))?;
         named.insert(key.to_owned(), value);
     }
-    let args = bind(function, piped, named).map_err(wrong)?;
+    let args = bind(function, piped, named).map_err(|error| wrong(error.into()))?;
     CURRENT.with_borrow_mut(|current| match current {
         Some(session) => session.call(function, &args),
         None => Err(Error::message("functions exist during a render only")),
     })
+}
+
+/// Remembers for the render of this thread that a budget was used up.
+fn note(error: &Failure) {
+    CURRENT.with_borrow_mut(|current| {
+        if let Some(session) = current {
+            session.limited |= error.is_limit();
+        }
+    });
 }

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
+use sluice_template::Failure;
+
 /// So many stops in a row, and a template is refused.
 const MOST: u32 = 3;
 /// For so long.
@@ -21,31 +23,33 @@ pub(crate) struct Strikes {
 struct Stopped {
     times: u32,
     last: Instant,
-    why: String,
+    why: Failure,
 }
 
 // === impl Strikes ===
 
 impl Strikes {
     /// Why this text is not rendered now.
-    pub(crate) fn refusal(&self, text: &str, now: Instant) -> Option<String> {
+    pub(crate) fn refusal(&self, text: &str, now: Instant) -> Option<Failure> {
         let stopped = self.stopped.get(&self.hasher.hash_one(text))?;
         let left = REFUSED.checked_sub(now.saturating_duration_since(stopped.last))?;
         (stopped.times >= MOST).then(|| {
             let (times, seconds) = (stopped.times, left.as_secs() + 1);
-            format!("{}; it was stopped {times} times in a row and is not tried for {seconds} s", stopped.why)
+            stopped.why.clone().reworded(|why| {
+                format!("{why}; it was stopped {times} times in a row and is not tried for {seconds} s")
+            })
         })
     }
 
     /// A render of this text was stopped; answers how many times in a row by now.
-    pub(crate) fn stopped(&mut self, text: &str, now: Instant, why: &str) -> u32 {
+    pub(crate) fn stopped(&mut self, text: &str, now: Instant, why: &Failure) -> u32 {
         if self.stopped.len() >= KEPT {
             self.stopped.clear();
         }
         let entry = self.stopped.entry(self.hasher.hash_one(text));
-        let stopped = entry.or_insert(Stopped { times: 0, last: now, why: String::new() });
+        let stopped = entry.or_insert(Stopped { times: 0, last: now, why: why.clone() });
         // After a pause it gets one try.
-        (stopped.times, stopped.last, stopped.why) = (stopped.times + 1, now, why.to_owned());
+        (stopped.times, stopped.last, stopped.why) = (stopped.times + 1, now, why.clone());
         stopped.times
     }
 
@@ -64,16 +68,17 @@ mod tests {
     #[test]
     fn a_template_is_refused_after_three_stops_and_tried_again_after_a_minute() {
         let (mut strikes, now) = (Strikes::default(), Instant::now());
+        let why = Failure::Limit("limit: too long".to_owned());
         for _ in 0..MOST {
             assert_eq!(strikes.refusal("a", now), None);
-            strikes.stopped("a", now, "limit: too long");
+            strikes.stopped("a", now, &why);
         }
-        let refusal = strikes.refusal("a", now).unwrap_or_default();
-        assert_eq!(refusal, "limit: too long; it was stopped 3 times in a row and is not tried for 61 s");
+        let refusal = "limit: too long; it was stopped 3 times in a row and is not tried for 61 s";
+        assert_eq!(strikes.refusal("a", now), Some(Failure::Limit(refusal.to_owned())));
         assert_eq!(strikes.refusal("b", now), None);
         let later = now + REFUSED + Duration::from_secs(1);
         assert_eq!(strikes.refusal("a", later), None);
-        strikes.stopped("a", later, "limit: too long");
+        strikes.stopped("a", later, &why);
         assert!(strikes.refusal("a", later).is_some());
         strikes.ended("a");
         assert_eq!(strikes.refusal("a", later), None);

@@ -1,7 +1,7 @@
 //! Values between Tera and JSON.
 
 use serde_json::{Map as JsonMap, Value as Json};
-use sluice_template::VALUE_DEPTH;
+use sluice_template::{Failure, VALUE_DEPTH};
 use tera::Value;
 use tera::value::{Key, Map, ValueKind};
 
@@ -28,29 +28,29 @@ pub(crate) fn from_json(json: Json) -> Value {
 ///
 /// # Errors
 /// What cannot be passed on.
-pub(crate) fn to_json(value: &Value, undefined: bool) -> Result<Json, String> {
+pub(crate) fn to_json(value: &Value, undefined: bool) -> Result<Json, Failure> {
     to_json_at(value, undefined, 0)
 }
 
-fn to_json_at(value: &Value, undefined: bool, depth: usize) -> Result<Json, String> {
+fn to_json_at(value: &Value, undefined: bool, depth: usize) -> Result<Json, Failure> {
     if depth > VALUE_DEPTH {
-        return Err(format!(
+        return Err(Failure::Limit(format!(
             "limit: a value nested deeper than {VALUE_DEPTH} (value_depth of the engine's limits); make it flatter"
-        ));
+        )));
     }
     Ok(match value.kind() {
         ValueKind::Undefined if undefined => Json::Null,
-        ValueKind::Undefined => return Err("the value is undefined".to_owned()),
+        ValueKind::Undefined => return Err("the value is undefined".to_owned().into()),
         ValueKind::None => Json::Null,
         ValueKind::Bool => value.is_truthy().into(),
         ValueKind::F64 => match value.as_f64().filter(|float| float.is_finite()) {
             Some(float) => float.into(),
-            None => return Err("the value is no finite number".to_owned()),
+            None => return Err("the value is no finite number".to_owned().into()),
         },
         _ if value.is_number() => match (value.as_i64(), value.as_u64()) {
             (Some(int), _) => int.into(),
             (None, Some(int)) => int.into(),
-            (None, None) => return Err(format!("the number {value} has more than 64 bits")),
+            (None, None) => return Err(format!("the number {value} has more than 64 bits").into()),
         },
         ValueKind::Array => {
             let items = value.as_array().unwrap_or_default();
@@ -86,13 +86,13 @@ mod tests {
         let deep = |levels| (0..levels).fold(Value::from(1), |inner, _| Value::from(vec![inner]));
         assert!(to_json(&deep(VALUE_DEPTH), false).is_ok());
         let error = to_json(&deep(VALUE_DEPTH + 1), false).unwrap_err();
-        assert!(error.contains("nested deeper than 100 (value_depth"), "{error}");
+        assert!(error.is_limit() && error.text().contains("nested deeper than 100 (value_depth"), "{error}");
     }
 
     #[test]
     fn what_is_undefined_is_nil_only_where_that_is_asked_for() {
         let list = Value::from(vec![Value::undefined()]);
         assert_eq!(to_json(&list, true).unwrap(), json!([null]));
-        assert_eq!(to_json(&list, false).unwrap_err(), "the value is undefined");
+        assert_eq!(to_json(&list, false).unwrap_err().text(), "the value is undefined");
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use sluice_template::{Engine, Limits, Request};
+use sluice_template::{Engine, Failure, Limits, Request};
 
 use crate::job::{RenderOutcome, encode};
 use crate::serve::can_serve;
@@ -67,12 +67,14 @@ impl Workers {
     /// Asks a worker. When one dies that has worked before, a fresh one is asked, so that no render fails for what
     /// others have left behind. And a template that is stopped for the first time gets a second try: the machine may
     /// have been busy, or this process paused.
-    fn ask(&self, text: &str, frame: &[u8], limits: &Limits) -> Result<Vec<u8>, String> {
+    fn ask(&self, text: &str, frame: &[u8], limits: &Limits) -> Result<Vec<u8>, Failure> {
         let mut worker = self.take();
         let answer = loop {
             let mut asked = match worker.take().map_or_else(|| Worker::start(limits.worker_bytes), Ok) {
                 Ok(asked) => asked,
-                Err(error) => break Err(format!("the worker that renders Tera cannot be started: {error}")),
+                Err(error) => {
+                    break Err(format!("the worker that renders Tera cannot be started: {error}").into());
+                }
             };
             let until = Until { at: Instant::now() + limits.wall, deadline: limits.deadline.as_ref() };
             let answer = asked.ask(frame, until, limits.output_bytes.saturating_mul(6) + OVERHEAD);
@@ -96,9 +98,9 @@ impl Workers {
 }
 
 /// What a user reads about a render that was stopped.
-fn stopped(broken: &Broken, limits: &Limits) -> String {
+fn stopped(broken: &Broken, limits: &Limits) -> Failure {
     let memory = limits.worker_bytes >> 20;
-    match broken {
+    Failure::Limit(match broken {
         Broken::Late => format!("limit: the render took longer than {:?} and was stopped", limits.wall),
         Broken::Died(words) if words.contains("memory allocation") => {
             format!("limit: the render needed more than {memory} MiB of memory and was stopped")
@@ -107,20 +109,22 @@ fn stopped(broken: &Broken, limits: &Limits) -> String {
             "limit: the render nested too deeply and was stopped".to_owned()
         }
         Broken::Died(words) => format!("limit: the render ended its worker ({words})"),
-        Broken::Babbles(what) => format!("the worker that renders Tera answered nonsense: {what}"),
-    }
+        Broken::Babbles(what) => {
+            return format!("the worker that renders Tera answered nonsense: {what}").into();
+        }
+    })
 }
 
 impl Engine for Workers {
-    fn render(&self, request: &Request<'_>) -> Result<String, String> {
+    fn render(&self, request: &Request<'_>) -> Result<String, Failure> {
         let limits = request.limits;
         if !can_serve() {
-            return Err(
-                "this program cannot render Tera templates; let sluice-renderer or sluice do it".to_owned()
-            );
+            let why = "this program cannot render Tera templates; let sluice-renderer or sluice do it";
+            return Err(why.to_owned().into());
         }
         if request.text.len() > limits.template_bytes {
-            return Err(format!("limit: a template of more than {} bytes", limits.template_bytes));
+            let why = format!("limit: a template of more than {} bytes", limits.template_bytes);
+            return Err(Failure::Limit(why));
         }
         if let Some(refusal) = self.state().strikes.refusal(request.text, Instant::now()) {
             return Err(refusal);
@@ -128,11 +132,12 @@ impl Engine for Workers {
         let frame = encode(request)?;
         let most = usize::try_from(limits.worker_bytes / 4).unwrap_or(usize::MAX);
         if frame.len() > most {
-            return Err(format!("limit: template and variables are {} bytes, more than {most}", frame.len()));
+            let why = format!("limit: template and variables are {} bytes, more than {most}", frame.len());
+            return Err(Failure::Limit(why));
         }
         let answer = self.ask(request.text, &frame, limits)?;
         self.state().strikes.ended(request.text);
-        serde_json::from_slice::<RenderOutcome>(&answer).map_err(|error| error.to_string())?
+        serde_json::from_slice::<RenderOutcome>(&answer).map_err(|error| error.to_string())?.into()
     }
 }
 

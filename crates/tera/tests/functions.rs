@@ -4,22 +4,22 @@
 mod common;
 
 use common::variables;
-use sluice_template::{Data, Env, Limits, Options, Program};
+use sluice_template::{Data, Env, Failure, Limits, Options, Program};
 use sluice_tera::InProcess;
 
-fn render(text: &str) -> Result<String, String> {
+fn render(text: &str) -> Result<String, Failure> {
     common::render(&InProcess::default(), text, &Limits::default())
 }
 
 #[track_caller]
 fn gives(text: &str, wanted: &str) {
-    assert_eq!(render(text).as_deref(), Ok(wanted), "{text}");
+    assert_eq!(render(text), Ok(wanted.to_owned()), "{text}");
 }
 
 #[track_caller]
 fn fails(text: &str, part: &str) {
     let error = render(text).unwrap_err();
-    assert!(error.contains(part), "{text}: {error}");
+    assert!(error.text().contains(part), "{text}: {error}");
 }
 
 #[test]
@@ -143,14 +143,20 @@ fn errors_have_a_place_and_name_what_is_unknown() {
 fn output_and_functions_have_limits() {
     let limits = Limits { output_bytes: 10, string_bytes: 100, ..Limits::default() };
     let limited = |text| common::render(&InProcess::default(), text, &limits).unwrap_err();
-    assert_eq!(limited("{{ 'twelve bytes' }}"), "limit: more than 10 bytes of output");
-    assert!(
-        limited("{{ repeat(count=101, text='x') | len }}").contains("limit: a string of more than 100 bytes")
+    assert_eq!(
+        limited("{{ 'twelve bytes' }}"),
+        Failure::Limit("limit: more than 10 bytes of output".to_owned())
     );
+    let error = limited("{{ repeat(count=101, text='x') | len }}");
+    assert!(error.is_limit() && error.text().contains("limit: a string of more than 100 bytes"), "{error}");
     let steps = Limits { steps: 50, ..Limits::default() };
     let text = "{% for i in range(end=100) %}{{ add1(value=i) }}{% endfor %}";
     let error = common::render(&InProcess::default(), text, &steps).unwrap_err();
-    assert!(error.contains("limit: more than 50 steps"), "{error}");
+    assert!(error.is_limit() && error.text().contains("limit: more than 50 steps"), "{error}");
+    assert!(
+        !limited("{{ fail(message='limit: mine') }}").is_limit(),
+        "what a template says of itself is no limit"
+    );
 }
 
 #[test]

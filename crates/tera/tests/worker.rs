@@ -7,7 +7,7 @@ mod common;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use sluice_template::{Deadline, Engine, Limits};
+use sluice_template::{Deadline, Engine, Failure, Limits};
 use sluice_tera::Workers;
 
 fn main() {
@@ -42,9 +42,14 @@ fn is_stopped(workers: &Workers, text: &str, parts: &[&str]) {
     let shown: String = text.chars().take(100).collect();
     let limits = if parts.contains(&LATE) { limits() } else { patient() };
     let error = common::render(workers, text, &limits).map(|out| out.len()).expect_err(&shown);
-    assert!(parts.iter().any(|part| error.contains(part)), "{shown}: {error}");
+    assert!(parts.iter().any(|part| error.text().contains(part)), "{shown}: {error}");
+    assert_eq!(
+        error.is_limit(),
+        error.text().starts_with("limit: ") || error.text().contains(": limit: "),
+        "{error}"
+    );
     let next = common::render(workers, "{{ Resource.metadata.name }}", &patient());
-    assert_eq!(next.as_deref(), Ok("web"), "after {shown}");
+    assert_eq!(next.as_deref().ok(), Some("web"), "after {shown}");
 }
 
 /// For renders that must succeed on a machine that does other things.
@@ -74,9 +79,9 @@ fn a_worker_renders() {
 fn errors_are_teras() {
     let workers = Workers::new();
     let error = common::render(&workers, "a\n{{ Resource.nope.name }}", &patient()).unwrap_err();
-    assert!(error.contains("tera: ") && error.contains("--> t:2:"), "{error}");
-    let error = common::render(&workers, "{{ fail(message='on purpose') }}", &patient()).unwrap_err();
-    assert!(error.contains("error calling fail: on purpose"), "{error}");
+    assert!(error.text().contains("tera: ") && error.text().contains("--> t:2:"), "{error}");
+    let error = common::render(&workers, "{{ fail(message='limit: on purpose') }}", &patient()).unwrap_err();
+    assert!(error.text().contains("error calling fail: limit: on purpose") && !error.is_limit(), "{error}");
     assert_eq!(workers.idle().len(), 1, "a template that fails costs no worker");
 }
 
@@ -119,7 +124,8 @@ fn growing_values_are_stopped() {
     ] {
         let error = common::render(&workers, &format!("{{{{ {call} | len }}}}"), &patient());
         assert!(
-            error.as_ref().is_err_and(|e| e.contains("limit: ")) || error.is_ok_and(|out| out.len() < 100),
+            error.as_ref().is_err_and(|e| e.is_limit() && e.text().contains("limit: "))
+                || error.is_ok_and(|out| out.len() < 100),
             "{call}"
         );
     }
@@ -140,10 +146,10 @@ fn deep_nesting_is_stopped() {
 fn sizes_are_checked() {
     let workers = Workers::new();
     let error = common::render(&workers, &"{{ 1 }}".repeat(200_000), &limits()).unwrap_err();
-    assert_eq!(error, "limit: a template of more than 1048576 bytes");
+    assert_eq!(error, Failure::Limit("limit: a template of more than 1048576 bytes".to_owned()));
     let small = Limits { worker_bytes: 4096, ..limits() };
     let error = common::render(&workers, &"{{ 1 }}".repeat(1000), &small).unwrap_err();
-    assert!(error.starts_with("limit: template and variables are"), "{error}");
+    assert!(error.is_limit() && error.text().starts_with("limit: template and variables are"), "{error}");
     assert!(workers.idle().is_empty(), "no worker was needed to say so");
 }
 
@@ -154,16 +160,20 @@ fn a_deadline_of_the_caller_counts() {
     let limits = Limits { wall: Duration::from_secs(3600), deadline: Some(deadline), ..limits() };
     let endless = "{% for a in range(end=100000) %}{% for b in range(end=100000) %}{% endfor %}{% endfor %}";
     let error = common::render(&workers, endless, &limits).unwrap_err();
-    assert!(error.contains("and was stopped"), "{error}");
+    assert!(error.is_limit() && error.text().contains("and was stopped"), "{error}");
     assert!(asked.load(Ordering::Relaxed) >= 4);
 }
 
 fn a_killed_worker_is_replaced() {
     let workers = Workers::new();
-    assert_eq!(common::render(&workers, "{{ 1 }}", &patient()).as_deref(), Ok("1"));
+    assert_eq!(common::render(&workers, "{{ 1 }}", &patient()).as_deref().ok(), Some("1"));
     let first = workers.idle();
     kill(first[0]);
-    assert_eq!(common::render(&workers, "{{ 2 }}", &patient()).as_deref(), Ok("2"), "between two renders");
+    assert_eq!(
+        common::render(&workers, "{{ 2 }}", &patient()).as_deref().ok(),
+        Some("2"),
+        "between two renders"
+    );
     assert_ne!(workers.idle(), first);
 
     // In the middle of a render: a second worker gets it. When that is killed too, the render fails, and no other.
@@ -186,14 +196,17 @@ fn a_killed_worker_is_replaced() {
     kill(first);
     kill(busy(first));
     let error = rendering.join().unwrap().unwrap_err();
-    assert!(error.contains("limit: the render ended its worker (signal: 9"), "{error}");
-    assert_eq!(common::render(workers.as_ref(), "{{ 3 }}", &patient()).as_deref(), Ok("3"));
+    assert!(
+        error.is_limit() && error.text().contains("limit: the render ended its worker (signal: 9"),
+        "{error}"
+    );
+    assert_eq!(common::render(workers.as_ref(), "{{ 3 }}", &patient()).as_deref().ok(), Some("3"));
 }
 
 fn a_worker_has_nothing_but_its_pipes() {
     let file = std::fs::File::open("/proc/self/status").unwrap();
     let workers = Workers::new();
-    assert_eq!(common::render(&workers, "{{ 1 }}", &patient()).as_deref(), Ok("1"));
+    assert_eq!(common::render(&workers, "{{ 1 }}", &patient()).as_deref().ok(), Some("1"));
     let id = workers.idle()[0];
     let open = std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().count();
     assert_eq!(open, 3);

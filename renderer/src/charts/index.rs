@@ -156,7 +156,8 @@ fn weight(key: &Key, slot: &Slot) -> Option<usize> {
 
 impl Index {
     fn read(bytes: &[u8]) -> Result<Self, String> {
-        let documents = sluice_api::yaml::documents(&String::from_utf8_lossy(bytes))?;
+        let documents = sluice_api::yaml::documents(&String::from_utf8_lossy(bytes))
+            .map_err(|error| error.to_string())?;
         let mut index = Self::default();
         let charts = documents.first().and_then(|index| index.get("entries")).and_then(Value::as_object);
         for (name, entries) in charts.into_iter().flatten() {

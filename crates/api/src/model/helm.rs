@@ -147,10 +147,9 @@ impl HelmChart {
     /// The same with every text rendered that may be a template.
     ///
     /// # Errors
-    /// The field, and what `render` says of it.
-    pub fn rendered(&self, render: impl Fn(&str) -> Result<String, String>) -> Result<Self, String> {
-        let field =
-            |field: &str, text: &str| render(text).map_err(|error| format!("{}.{field}: {error}", self.path));
+    /// What `render` says of a field, whose path is its first argument.
+    pub fn rendered<E>(&self, render: impl Fn(&str, &str) -> Result<String, E>) -> Result<Self, E> {
+        let field = |field: &str, text: &str| render(&format!("{}.{field}", self.path), text);
         Ok(Self {
             repository_url: field("repositoryURL", &self.repository_url)?,
             repository_name: field("repositoryName", &self.repository_name)?,
@@ -303,9 +302,10 @@ mod tests {
     #[test]
     fn every_text_is_rendered_and_errors_name_the_field() {
         let chart = read(json!({"values": "v"})).unwrap().0.remove(0);
-        let marked = chart.rendered(|text| Ok(format!("{text}!"))).unwrap();
+        let marked = chart.rendered(|_, text| Ok::<_, String>(format!("{text}!"))).unwrap();
         assert!(marked.texts().iter().all(|(_, text)| text.ends_with('!')));
-        let error = chart.rendered(|text| if text == "v" { Err("bad".into()) } else { Ok(String::new()) });
-        assert_eq!(error.unwrap_err(), "spec.helmCharts[0].values: bad");
+        let error =
+            chart.rendered(|field, text| if text == "v" { Err(field.to_owned()) } else { Ok(String::new()) });
+        assert_eq!(error.unwrap_err(), "spec.helmCharts[0].values");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::read::Field;
-use crate::error::FieldError;
+use crate::error::{FieldError, TextError};
 use crate::names;
 use crate::patch::{Patch, Target, read_target};
 
@@ -40,7 +40,7 @@ impl PatchSpec {
         } else {
             PatchContent::Ready(Patch::parse(&text).map_err(|error| patch.error(error))?)
         };
-        let below = |(path, error): (String, String)| {
+        let below = |(path, error): (String, TextError)| {
             let field = path.split('.').fold(item.clone(), |field, key| field.get(key));
             field.error(error)
         };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::error::FieldError;
+use crate::error::{FieldError, TextError};
 use crate::object;
 
 /// A value inside an object, and where it is.
@@ -47,7 +47,7 @@ impl<'a> Field<'a> {
     }
 
     /// An error about this field.
-    pub(super) fn error(&self, reason: impl Into<String>) -> FieldError {
+    pub(super) fn error(&self, reason: impl Into<TextError>) -> FieldError {
         FieldError::new(object::describe(self.root), self.path.clone(), reason)
     }
 

@@ -3,6 +3,7 @@
 use json_patch::{PatchOperation, jsonptr::Pointer, patch_unsafe};
 use serde_json::Value;
 
+use crate::error::TextError;
 use crate::yaml::{MAX_DEPTH, is_deeper, too_deep};
 
 /// Operations of one patch: as many as API servers take.
@@ -15,16 +16,17 @@ const MAX_BYTES: usize = 8 << 20;
 ///
 /// # Errors
 /// The operation, and what is wrong with it.
-pub(super) fn read(operations: Vec<Value>) -> Result<Vec<PatchOperation>, String> {
+pub(super) fn read(operations: Vec<Value>) -> Result<Vec<PatchOperation>, TextError> {
     if operations.len() > MAX_OPERATIONS {
-        return Err(format!(
+        return Err(TextError::Limit(format!(
             "limit: {} operations, more than {MAX_OPERATIONS} (MAX_OPERATIONS of sluice-api)",
             operations.len()
-        ));
+        )));
     }
     let read = |(index, value): (usize, Value)| {
         let named = |error: &dyn std::fmt::Display| {
-            format!("operation {}: {error}; write op, path and value or from as RFC 6902 has them", index + 1)
+            let words = "write op, path and value or from as RFC 6902 has them";
+            TextError::Wrong(format!("operation {}: {error}; {words}", index + 1))
         };
         if !value.is_object() {
             return Err(named(&"is no map"));
@@ -38,26 +40,26 @@ pub(super) fn read(operations: Vec<Value>) -> Result<Vec<PatchOperation>, String
 ///
 /// # Errors
 /// The operation, and why it does not apply.
-pub(super) fn apply(mut document: Value, operations: &[PatchOperation]) -> Result<Value, String> {
+pub(super) fn apply(mut document: Value, operations: &[PatchOperation]) -> Result<Value, TextError> {
     let mut bytes = None;
     for (index, operation) in operations.iter().enumerate() {
         if matches!(operation, PatchOperation::Remove(op) if at(&document, &op.path).is_none()) {
             continue;
         }
-        let named = |error: &str| format!("operation {}, {}: {error}", index + 1, name(operation));
+        let named = |error: TextError| error.within(format!("operation {}, {}", index + 1, name(operation)));
         if let PatchOperation::Copy(op) = operation {
             let whole = bytes.get_or_insert_with(|| weight(&document));
             *whole += at(&document, &op.from).map_or(0, weight);
             if *whole > MAX_BYTES {
-                return Err(named(&format!(
+                return Err(named(TextError::Limit(format!(
                     "limit: the object becomes larger than {MAX_BYTES} bytes (MAX_BYTES of sluice-api)"
-                )));
+                ))));
             }
         }
-        check_depth(&document, operation).map_err(|error| named(&error))?;
+        check_depth(&document, operation).map_err(named)?;
         // On a copy, and not undone when it fails: undoing a move that has failed half-way panics in this library.
         patch_unsafe(&mut document, std::slice::from_ref(operation))
-            .map_err(|error| named(&error.kind.to_string()))?;
+            .map_err(|error| named(error.kind.to_string().into()))?;
     }
     Ok(document)
 }
@@ -81,7 +83,7 @@ fn name(operation: &PatchOperation) -> String {
 }
 
 /// That what an operation puts somewhere is not too deep there.
-fn check_depth(document: &Value, operation: &PatchOperation) -> Result<(), String> {
+fn check_depth(document: &Value, operation: &PatchOperation) -> Result<(), TextError> {
     let value = match operation {
         PatchOperation::Add(op) => Some(&op.value),
         PatchOperation::Replace(op) => Some(&op.value),
@@ -110,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    fn patched(document: Value, operations: Value) -> Result<Value, String> {
+    fn patched(document: Value, operations: Value) -> Result<Value, TextError> {
         let Value::Array(operations) = operations else { panic!("a list is a patch") };
         apply(document, &read(operations)?)
     }
@@ -156,7 +158,7 @@ mod tests {
             (json!("add"), "operation 1: is no map"),
         ] {
             let error = patched(json!({"a": 1, "list": []}), json!([operation])).unwrap_err();
-            assert!(error.contains(part), "{error}");
+            assert!(error.text().contains(part) && !error.is_limit(), "{error}");
         }
     }
 
@@ -171,12 +173,16 @@ mod tests {
     fn documents_that_grow_without_end_are_refused() {
         let double = json!({"op": "copy", "from": "", "path": "/a"});
         let deeper: Vec<_> = (0..200).map(|_| double.clone()).collect();
-        assert!(patched(json!({}), deeper.into()).unwrap_err().contains("deeper than 100"));
+        let is_limited = |document: Value, operations: Vec<Value>, part: &str| {
+            let error = patched(document, operations.into()).unwrap_err();
+            assert!(error.is_limit() && error.text().contains(part), "{error}");
+        };
+        is_limited(json!({}), deeper, "deeper than 100");
         let wider: Vec<_> =
             (0..9_000).map(|_| json!({"op": "copy", "from": "/text", "path": "/list/-"})).collect();
         let document = json!({"text": "x".repeat(10_000), "list": []});
-        assert!(patched(document, wider.into()).unwrap_err().contains("larger than 8388608 bytes"));
+        is_limited(document, wider, "larger than 8388608 bytes");
         let many = vec![json!({"op": "remove", "path": "/a"}); MAX_OPERATIONS + 1];
-        assert!(patched(json!({}), many.into()).unwrap_err().contains("10001 operations"));
+        is_limited(json!({}), many, "10001 operations");
     }
 }

@@ -20,6 +20,7 @@ use self::keys::Shape;
 pub use self::rule::Rule;
 pub(crate) use self::rule::read_target;
 pub use self::target::Target;
+use crate::error::TextError;
 use crate::object::{self, Gvk, ObjectKey};
 use crate::yaml;
 
@@ -42,12 +43,12 @@ impl Patch {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, TextError> {
         let mut documents = yaml::documents(text)?;
         match (documents.pop(), documents.is_empty()) {
             (Some(document), true) => Self::read(document),
-            (None, _) => Err("is empty; write a list of operations or a part of an object".to_owned()),
-            (Some(_), false) => Err("holds more than one document; write a patch for each".to_owned()),
+            (None, _) => Err("is empty; write a list of operations or a part of an object".into()),
+            (Some(_), false) => Err("holds more than one document; write a patch for each".into()),
         }
     }
 
@@ -55,11 +56,13 @@ impl Patch {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn read(value: Value) -> Result<Self, String> {
+    pub fn read(value: Value) -> Result<Self, TextError> {
         match value {
             Value::Array(operations) => json::read(operations).map(|read| Self(Form::Operations(read))),
             Value::Object(change) => Ok(Self(Form::Merge(change))),
-            other => Err(format!("{other} is no patch; write a list of operations or a part of an object")),
+            other => {
+                Err(format!("{other} is no patch; write a list of operations or a part of an object").into())
+            }
         }
     }
 
@@ -76,7 +79,7 @@ impl Patch {
     ///
     /// # Errors
     /// Why it does not apply.
-    pub fn apply(&self, object: &Value) -> Result<Option<Value>, String> {
+    pub fn apply(&self, object: &Value) -> Result<Option<Value>, TextError> {
         let patched = match &self.0 {
             Form::Operations(operations) => json::apply(object.clone(), operations)?,
             Form::Merge(change) => {
@@ -91,7 +94,7 @@ impl Patch {
         };
         match ObjectKey::of(&patched) {
             Some(_) => Ok(Some(patched)),
-            None => Err("leaves an object without apiVersion, kind or metadata.name".to_owned()),
+            None => Err("leaves an object without apiVersion, kind or metadata.name".into()),
         }
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Patch, Target};
+use crate::error::TextError;
 use crate::yaml;
 
 /// A patch and the objects it is for.
@@ -22,12 +23,12 @@ impl Rule {
     ///
     /// # Errors
     /// The field, and what is wrong with it.
-    pub fn read_all(text: &str) -> Result<Vec<Self>, String> {
+    pub fn read_all(text: &str) -> Result<Vec<Self>, TextError> {
         let mut rules = Vec::new();
         for document in yaml::documents(text)? {
             match document {
                 Value::Object(map) if is_rule(&map) => {
-                    rules.push(Self::of(&map).map_err(|(field, error)| format!("{field}: {error}"))?);
+                    rules.push(Self::of(&map).map_err(|(field, error)| error.within(field))?);
                 }
                 Value::Array(items) if items.iter().any(|item| item.as_object().is_some_and(is_rule)) => {
                     rules.extend(Self::of_list(&items)?);
@@ -38,21 +39,20 @@ impl Rule {
         Ok(rules)
     }
 
-    fn of_list(items: &[Value]) -> Result<Vec<Self>, String> {
+    fn of_list(items: &[Value]) -> Result<Vec<Self>, TextError> {
         let one = |(index, item): (usize, &Value)| {
             let map = item.as_object().ok_or_else(|| format!("[{index}]: must have patch and target"))?;
-            Self::of(map).map_err(|(field, error)| format!("[{index}].{field}: {error}"))
+            Self::of(map).map_err(|(field, error)| error.within(format!("[{index}].{field}")))
         };
         items.iter().enumerate().map(one).collect()
     }
 
-    fn of(map: &Map<String, Value>) -> Result<Self, (String, String)> {
+    fn of(map: &Map<String, Value>) -> Result<Self, (String, TextError)> {
         if let Some(field) = map.keys().find(|field| !matches!(field.as_str(), "patch" | "target")) {
-            return Err((field.clone(), "there is no such field beside patch; there is target".to_owned()));
+            return Err((field.clone(), "there is no such field beside patch; there is target".into()));
         }
         let text = map.get("patch").and_then(Value::as_str);
-        let text =
-            text.ok_or_else(|| ("patch".to_owned(), "must be a text, as a block after |".to_owned()))?;
+        let text = text.ok_or_else(|| ("patch".to_owned(), "must be a text, as a block after |".into()))?;
         let patch = Patch::parse(text).map_err(|error| ("patch".to_owned(), error))?;
         Ok(Self { patch, target: read_target(map.get("target"))? })
     }
@@ -61,7 +61,7 @@ impl Rule {
     ///
     /// # Errors
     /// Why it does not apply.
-    pub fn apply(&self, object: Value) -> Result<Option<Value>, String> {
+    pub fn apply(&self, object: Value) -> Result<Option<Value>, TextError> {
         if self.patch.is_for(self.target.as_ref(), &object) {
             self.patch.apply(&object)
         } else {
@@ -74,10 +74,10 @@ impl Rule {
 ///
 /// # Errors
 /// The path of the field below its parent, and what is wrong with it.
-pub(crate) fn read_target(value: Option<&Value>) -> Result<Option<Target>, (String, String)> {
+pub(crate) fn read_target(value: Option<&Value>) -> Result<Option<Target>, (String, TextError)> {
     let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(None) };
     let path = |field: String| if field.is_empty() { "target".to_owned() } else { format!("target.{field}") };
-    Target::read(value).map(Some).map_err(|(field, error)| (path(field), error))
+    Target::read(value).map(Some).map_err(|(field, error)| (path(field), error.into()))
 }
 
 /// Whether a map holds a patch instead of being one: a part of an object has no such field beside its others.
@@ -134,7 +134,7 @@ mod tests {
             ("5", "5 is no patch"),
         ] {
             let error = Rule::read_all(text).unwrap_err();
-            assert!(error.contains(part), "{text}: {error}");
+            assert!(error.text().contains(part), "{text}: {error}");
         }
     }
 }

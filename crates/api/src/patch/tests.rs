@@ -37,8 +37,23 @@ fn what_is_no_patch_says_so() {
         (&format!("a: {}1{}", "[".repeat(200), "]".repeat(200)), "deeper than 100"),
     ] {
         let error = Patch::parse(text).unwrap_err();
-        assert!(error.contains(part), "{text:.40}: {error}");
+        assert!(error.text().contains(part), "{text:.40}: {error}");
     }
+}
+
+#[test]
+fn what_is_more_than_is_taken_is_a_limit_wherever_it_stands() {
+    let deep = format!("a: {}1{}", "[".repeat(200), "]".repeat(200));
+    assert!(Patch::parse(&deep).unwrap_err().is_limit());
+    assert!(!Patch::parse("limit: [").unwrap_err().is_limit());
+    let held =
+        |patch: &str| Rule::read_all(&json!([{"patch": "a: 1"}, {"patch": patch}]).to_string()).unwrap_err();
+    assert!(
+        held(&deep).is_limit() && held(&deep).text().starts_with("[1].patch: limit: "),
+        "{}",
+        held(&deep)
+    );
+    assert!(!held("limit: [").is_limit());
 }
 
 #[test]
@@ -54,7 +69,10 @@ fn an_object_can_be_left_out_but_not_lose_its_name() {
     let apply = |text: &str| Patch::parse(text).unwrap().apply(&deployment());
     assert_eq!(apply("$patch: delete"), Ok(None));
     for text in ["metadata: null", "[{op: remove, path: /kind}]", "[{op: replace, path: '', value: 5}]"] {
-        assert!(apply(text).unwrap_err().contains("without apiVersion, kind or metadata.name"), "{text}");
+        assert!(
+            apply(text).unwrap_err().text().contains("without apiVersion, kind or metadata.name"),
+            "{text}"
+        );
     }
 }
 

@@ -18,7 +18,7 @@ fn scalar(text: &str) -> Value {
 }
 
 fn refused(text: &str) -> String {
-    documents(text).unwrap_err()
+    documents(text).unwrap_err().to_string()
 }
 
 #[test]

@@ -7,6 +7,7 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::{Key, options, parse};
+use crate::error::TextError;
 
 /// The lines of an object's fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +28,7 @@ enum Inside {
 ///
 /// # Errors
 /// Those of [`super::documents`].
-pub fn located(text: &str) -> Result<Vec<(Value, Lines)>, String> {
+pub fn located(text: &str) -> Result<Vec<(Value, Lines)>, TextError> {
     let values = parse(text)?;
     // What was read once is read again; where it is not, lines are unknown.
     let lines: Vec<Spanned<Inside>> =

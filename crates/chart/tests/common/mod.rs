@@ -102,7 +102,10 @@ fn run_loaded(
     let mut values = Map::new();
     for name in ["values.yaml", "values2.yaml"] {
         if let Ok(text) = fs::read_to_string(folder.join(name)) {
-            sluice_chart::merge(&mut values, sluice_chart::read_values(&text)?);
+            sluice_chart::merge(
+                &mut values,
+                sluice_chart::read_values(&text).map_err(|error| error.to_string())?,
+            );
         }
     }
     for line in texts_of(&case, "set") {

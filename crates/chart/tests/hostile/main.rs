@@ -208,7 +208,7 @@ fn what_is_said_is_short() {
     }
     let mut values = Map::new();
     let texts = [
-        sluice_chart::read_values(&format!("--- {long}\n")).unwrap_err(),
+        sluice_chart::read_values(&format!("--- {long}\n")).unwrap_err().to_string(),
         sluice_chart::set(&mut values, &long).unwrap_err(),
     ];
     texts.iter().for_each(|text| assert!(text.len() <= 2048, "{} bytes", text.len()));

@@ -2,7 +2,7 @@
 
 use mlua::{Lua, Value as LuaValue};
 use serde_json::{Value, json};
-use sluice_template::{Integers, Limits, check_json, from_yaml_within, to_json, to_yaml};
+use sluice_template::{Failure, Integers, Limits, check_json, from_yaml_within, to_json, to_yaml};
 
 use super::base64::Fallible;
 use super::{Functions, Shared, Text, plain};
@@ -20,13 +20,13 @@ pub(super) fn fill(module: &Functions<'_>) -> mlua::Result<()> {
     module.add("toYAML", |_, shared, value: LuaValue| encoded(shared, &value, to_yaml))
 }
 
-fn from_json(text: &str) -> Result<Value, String> {
+fn from_json(text: &str) -> Result<Value, Failure> {
     let refused = |error: serde_json::Error| match check_json(text.as_bytes()) {
-        Err(why) if matches!(why.as_str(), "EOF" | "unexpected EOF") => {
-            "unexpected end of JSON input".to_owned()
+        Err(why) if matches!(why.text(), "EOF" | "unexpected EOF") => {
+            Failure::Wrong("unexpected end of JSON input".to_owned())
         }
         Err(why) => why,
-        Ok(()) => error.to_string(),
+        Ok(()) => Failure::Wrong(error.to_string()),
     };
     serde_json::from_str(text).map_err(refused)
 }
@@ -35,7 +35,7 @@ fn decoded(
     lua: &Lua,
     shared: &Shared,
     text: &str,
-    read: impl FnOnce(&str) -> Result<Value, String>,
+    read: impl FnOnce(&str) -> Result<Value, Failure>,
 ) -> mlua::Result<Fallible<LuaValue>> {
     if text.len() > MAX_TEXT {
         let why = format!("limit: the text has more than {MAX_TEXT} bytes; decode less at once");
@@ -43,7 +43,7 @@ fn decoded(
     }
     Ok(match read(text) {
         Ok(value) => (Some(into_lua(lua, value)?), None),
-        Err(why) => (None, Some(why)),
+        Err(why) => (None, Some(why.to_string())),
     })
 }
 

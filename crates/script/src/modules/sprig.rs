@@ -2,7 +2,7 @@
 
 use mlua::{Lua, MultiValue, Value as LuaValue};
 use serde_json::{Map, Value, json};
-use sluice_template::{CallError, Callable, Deadline, Env, ErrorKind, Limits, Stage, callables};
+use sluice_template::{CallError, Callable, Deadline, Env, Limits, Stage, callables};
 
 use super::base64::Fallible;
 use super::json::into_lua;
@@ -179,10 +179,10 @@ fn bytes_of(value: &Value) -> usize {
 
 fn refused(function: Callable, error: CallError) -> mlua::Result<Result<Value, String>> {
     let lead = format!("error calling {}: ", function.name());
-    match error.kind {
-        ErrorKind::Limit => Err(Budget.limit(format!("{OVER_BUDGET}: {}", error.text))),
-        _ => Ok(Err(error.text.strip_prefix(&lead).unwrap_or(&error.text).to_owned())),
+    if error.is_limit() {
+        return Err(Budget.limit(format!("{OVER_BUDGET}: {}", error.text)));
     }
+    Ok(Err(error.text.strip_prefix(&lead).unwrap_or(&error.text).to_owned()))
 }
 
 fn wrong(value: &LuaValue, wanted: &str) -> mlua::Error {

@@ -88,7 +88,8 @@ impl ChartRender<'_> {
         reads: &mut Reads,
     ) -> Result<Option<Policy>, String> {
         let render = |text: &str| self.templates.render_for(Language::Go, self.name, text, destination);
-        let chart = chart.rendered(render)?;
+        let chart =
+            chart.rendered(|field, text| render(text).map_err(|error| format!("{field}: {error}")))?;
         let namespace = |text: &str| match self.own_namespace {
             "" => namespace_or(text.to_owned(), &destination.cluster.id),
             own => own.to_owned(),
@@ -173,7 +174,7 @@ impl ChartRender<'_> {
                 let read = |text: String| {
                     let secret = source.kind == "Secret" || destination.reads_secret();
                     let told = |error: String| if secret { without_text(&error) } else { error };
-                    sluice_chart::read_values(&text).map_err(told)
+                    sluice_chart::read_values(&text).map_err(|error| told(error.to_string()))
                 };
                 let more = text.and_then(read);
                 let more = more.map_err(|error| {

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use sluice_api::model::SECRET_TYPE;
 use sluice_api::secrets::without_text;
-use sluice_api::{Digest, object};
+use sluice_api::{Digest, TextError, object};
 
 /// Parsed manifests kept for content that many clusters share.
 const KEPT: usize = 1024;
@@ -134,12 +134,15 @@ impl Manifests {
 /// The document and what is wrong in it.
 pub(crate) fn parse(text: &str) -> Result<Vec<Value>, String> {
     let mut objects = Vec::new();
-    for (index, document) in sluice_api::yaml::documents(text)?.into_iter().enumerate() {
+    for (index, document) in
+        sluice_api::yaml::documents(text).map_err(|error| error.to_string())?.into_iter().enumerate()
+    {
         match texts_of(&document) {
             None => objects.push(document),
             Some(texts) => {
                 for (place, text) in texts.iter().enumerate() {
-                    let named = |error| format!("document {}, text {}: {error}", index + 1, place + 1);
+                    let named =
+                        |error: TextError| format!("document {}, text {}: {error}", index + 1, place + 1);
                     objects.extend(sluice_api::yaml::documents(text).map_err(named)?);
                 }
             }

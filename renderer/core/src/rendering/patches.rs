@@ -46,7 +46,7 @@ pub(crate) fn for_cluster<'a>(
             PatchContent::Ready(patch) => Cow::Borrowed(patch),
             PatchContent::Template(text) => {
                 let rendered = templates.render_for(Language::Go, name, text, destination);
-                let patch = rendered.and_then(|text| Patch::parse(&text));
+                let patch = rendered.and_then(|text| Patch::parse(&text).map_err(|error| error.to_string()));
                 Cow::Owned(patch.map_err(|error| format!("{}.patch: {error}", spec.path))?)
             }
         };
@@ -60,7 +60,8 @@ pub(crate) fn for_cluster<'a>(
         for (key, text) in &source.texts {
             let place = format!("spec.patchesFrom: {}: data.{key}", source.described());
             let text = for_destination(source, (ReadAs::Patches, text), destination, name, templates);
-            let rules = text.and_then(|text| Rule::read_all(&text).map_err(|error| of_source(source, error)));
+            let rules = text
+                .and_then(|text| Rule::read_all(&text).map_err(|error| of_source(source, error.to_string())));
             let rules = rules.map_err(|error| format!("{place}: {error}"))?;
             changes.extend(rules.into_iter().map(|Rule { patch, target }| Change {
                 place: place.clone(),

@@ -179,7 +179,8 @@ impl Templates {
         let env =
             resources.iter().fold(env, |env, (identifier, object)| env.with_resource(identifier, object));
         let rendered = if language == Language::Tera {
-            self.tera.render(&Request { name, text, stage, dot, env: &env, limits: &self.limits })
+            let request = Request { name, text, stage, dot, env: &env, limits: &self.limits };
+            self.tera.render(&request).map_err(|error| error.to_string())
         } else {
             let options = Options { stage, ..Options::default() };
             let program = self.cache.get(name, text, &options).map_err(|error| error.to_string())?;

@@ -11,7 +11,8 @@ fn deployment(pod: Value) -> Value {
 }
 
 fn apply(patch: Value, object: &Value) -> Result<Option<Value>, String> {
-    Patch::read(patch)?.apply(object)
+    let patched = Patch::read(patch).and_then(|patch| patch.apply(object));
+    patched.map_err(|error| error.to_string())
 }
 
 /// The pod of a Deployment after a patch of it.
@@ -221,7 +222,7 @@ fn an_operation_without_what_it_needs_is_refused_when_it_is_read() {
         json!({"op": "add", "path": 5, "value": 1}),
         json!({"op": "add", "path": "no/slash", "value": 1}),
     ] {
-        let error = Patch::read(json!([operation])).unwrap_err();
+        let error = Patch::read(json!([operation])).unwrap_err().to_string();
         assert!(error.starts_with("operation 1: ") && error.ends_with("as RFC 6902 has them"), "{error}");
     }
 }

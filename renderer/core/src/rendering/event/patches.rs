@@ -113,7 +113,12 @@ impl EventRender<'_> {
     fn chart(&self, chart: &HelmChart, dot: &Data<'_>) -> Result<HelmChart, String> {
         let values_from = chart.values_from.iter().map(|item| self.named_by_event(item, dot));
         let values_from = values_from.collect::<Result<_, _>>()?;
-        Ok(HelmChart { values_from, ..chart.rendered(|text| self.template(text, dot))? })
+        Ok(HelmChart {
+            values_from,
+            ..chart.rendered(|field, text| {
+                self.template(text, dot).map_err(|error| format!("{field}: {error}"))
+            })?
+        })
     }
 
     fn named_by_event(&self, item: &PolicyRef, dot: &Data<'_>) -> Result<PolicyRef, String> {
