@@ -11,7 +11,7 @@ import sys
 
 # By crate: its floors, from the lowest to the highest.
 CRATES = {
-    "renderer/core/src": ["knowledge", "rendering", "planning", "messages", "renderer", "lib"],
+    "renderer/core/src": ["error", "knowledge", "rendering", "planning", "messages", "renderer", "lib"],
     "status/core/src": ["condition", "cluster_set", "object", "rollout", "status", "event", "statuses", "lib"],
 }
 TEST_MODULE = re.compile(r"#\[cfg\(test\)\]\s*(?:pub(?:\(\w+\))? )?mod \w+ \{")

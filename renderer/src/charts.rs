@@ -104,7 +104,7 @@ fn fitting(
         "the charts that are in use take {taken} bytes of memory, this one {more}, and they may take {together} together; take away profiles \
          that deploy charts, or charts that are large"
     );
-    ChartState { chart: known.and_then(|known| known.chart.clone()), trouble: Some(text) }
+    ChartState { chart: known.and_then(|known| known.chart.clone()), ..ChartState::failed(text) }
 }
 
 // === impl Charts ===

@@ -53,7 +53,7 @@ impl Source {
         })?;
         let state = Remote::new(&self.kept)?.fetch(&request);
         match state {
-            ChartState { chart: Some(loaded), trouble } => {
+            ChartState { chart: Some(loaded), trouble, .. } => {
                 if let Some(trouble) = trouble {
                     eprintln!("warning: {trouble}; what was fetched before is used");
                 }

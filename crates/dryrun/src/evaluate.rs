@@ -72,7 +72,9 @@ impl Evaluator {
         match chosen_among(&self.manifest, matches) {
             Ok(None) => judged.into_iter().map(|judged| judged.evaluation).collect(),
             Ok(Some(chosen)) => with_choice(judged, chosen),
-            Err(error) => judged.into_iter().map(|judged| judged.without_choice(&error)).collect(),
+            Err(error) => {
+                judged.into_iter().map(|judged| judged.without_choice(&error.to_string())).collect()
+            }
         }
     }
 

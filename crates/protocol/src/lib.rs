@@ -38,7 +38,7 @@ pub use meta::Meta;
 pub use numbers::{Epoch, Incarnation, Revision, Sequence, Shard};
 pub use owner::{Claim, Command, Core, Event, Group, Now, Outgoing, Owner, OwnerConfig, Step, Stop};
 pub use position::{EventIds, Position};
-pub use problem::{About, Fault, Problem, ProblemKey, ProblemRow, ProblemSet, Severity};
+pub use problem::{About, Class, Fault, Problem, ProblemKey, ProblemRow, ProblemSet, Severity};
 pub use role::Role;
 pub use row::{Body, Head, Line, Publish, Row};
 pub use subject::{Subject, Table};

@@ -8,13 +8,14 @@
 //! status rows ──► held: what clusters hold and nobody wants is withdrawn
 //! ```
 //!
-//! Four floors, each of which uses those below it and nothing above (`scripts/check_floors.py` says so):
+//! Four floors over the errors, each of which uses those below it and nothing above (`scripts/check_floors.py` says so):
 //!
 //! ```text
 //! renderer    what comes in and what follows: five fields, and one `act` for a cause
 //! planning    which causes there are, and when they render
 //! rendering   what a cause leads to: a function of what is known
 //! knowledge   what is known
+//! error       what can be wrong with it
 //! ```
 //!
 //! A *cause* is one object (or all together) that matches one EventSource, seen by one trigger; or a profile
@@ -23,12 +24,14 @@
 
 #![forbid(unsafe_code)]
 
+mod error;
 mod knowledge;
 mod messages;
 mod planning;
 mod renderer;
 mod rendering;
 
+pub use error::{Error, Result};
 pub use knowledge::capabilities::ClusterCapabilities;
 pub use knowledge::catalog::{Change, KINDS, Resource};
 pub use knowledge::chart_request::{Access, ChartRequest, ChartState, LoadedChart};

@@ -65,7 +65,8 @@ impl Fetcher {
         match self.in_turn(request, None).await {
             Ok(chart) => ChartState::there(chart),
             Err(failure) => {
-                ChartState { chart: self.kept(request).await, trouble: Some(failure.to_string()) }
+                let limit = failure.limit;
+                ChartState { chart: self.kept(request).await, trouble: Some(failure.to_string()), limit }
             }
         }
     }
@@ -105,7 +106,8 @@ impl Fetcher {
                     None => self.kept(request).await,
                 };
                 tracing::debug!(%request, %failure, "a chart cannot be fetched");
-                (ChartState { chart, trouble: Some(format!("{failure}{then}")) }, pause)
+                let (trouble, limit) = (Some(format!("{failure}{then}")), failure.limit);
+                (ChartState { chart, trouble, limit }, pause)
             }
         }
     }
@@ -200,8 +202,7 @@ impl Fetcher {
     ) -> Result<(Arc<LoadedChart>, Bytes), Failure> {
         let read = self.turns.read(move || (Chart::from_archive(&bytes, LoadLimits::default()), bytes));
         let (chart, bytes) = read.await?;
-        let chart =
-            chart.map_err(|error| Failure::content(format!("{} is no chart: {error}", shown(url))))?;
+        let chart = chart.map_err(|error| Failure::no_chart(shown(url), &error))?;
         Ok((Arc::new(LoadedChart { digest, chart }), bytes))
     }
 }

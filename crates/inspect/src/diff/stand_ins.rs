@@ -22,7 +22,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sluice_api::model::SECRET_TYPE;
 use sluice_api::object;
-use sluice_renderer_core::{ReadAs, Veil};
+use sluice_renderer_core::{Error, ReadAs, Result, Veil};
 
 /// Numbers of charts have numbers as stand-ins, which a chart may count to.
 const COUNTABLE: u64 = 9_999;
@@ -100,6 +100,12 @@ impl StandIns {
         self.lock().get(sealed).cloned()
     }
 
+    /// What is sealed, and what has become of it.
+    fn opened(&self, sealed: &str, rendered: Result<String>) -> Result<(Sealed, String)> {
+        let limit = rendered.as_ref().is_err_and(Error::is_limit);
+        self.find(sealed).zip(rendered.ok()).ok_or_else(|| unreadable(sealed, limit))
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Sealed>> {
         self.sealed.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -118,25 +124,21 @@ impl Veil for StandIns {
         self.find(sealed).map(|found| found.text)
     }
 
-    fn close(&self, sealed: &str, rendered: Result<String, String>) -> Result<String, String> {
-        let (Some(found), Ok(text)) = (self.find(sealed), rendered) else { return Err(unreadable(sealed)) };
+    fn close(&self, sealed: &str, rendered: Result<String>) -> Result<String> {
+        let (found, text) = self.opened(sealed, rendered)?;
         Ok(self.seal(found.place, &text))
     }
 
-    fn cover(
-        &self,
-        sealed: &str,
-        read_as: ReadAs,
-        rendered: Result<String, String>,
-    ) -> Result<String, String> {
-        let (Some(found), Ok(text)) = (self.find(sealed), rendered) else { return Err(unreadable(sealed)) };
-        self.covered(&found.place, read_as, &text).ok_or_else(|| unreadable(sealed))
+    fn cover(&self, sealed: &str, read_as: ReadAs, rendered: Result<String>) -> Result<String> {
+        let (found, text) = self.opened(sealed, rendered)?;
+        self.covered(&found.place, read_as, &text).ok_or_else(|| unreadable(sealed, false))
     }
 }
 
 /// What is said of a text that cannot be told apart into leaves: the whole of it has one stand-in.
-fn unreadable(sealed: &str) -> String {
-    format!("{sealed} stands for what cannot be rendered or read; `sluice check` says why")
+fn unreadable(sealed: &str, limit: bool) -> Error {
+    let text = format!("{sealed} stands for what cannot be rendered or read; `sluice check` says why");
+    Error::Covered { text, limit }
 }
 
 /// A value of `data` or `stringData` as text.

@@ -303,7 +303,7 @@ fn chosen(source: &Source, key: &ObjectKey, (of, shards): (&OfEvent, u16), steps
         Ok(Some(chosen)) if !is_event(key) => chosen,
         Ok(_) => return Verdict::Yes,
         Err(error) => {
-            steps.unknown("chosen", error, "correct the script; what it chose before stays");
+            steps.unknown("chosen", error.to_string(), "correct the script; what it chose before stays");
             return Verdict::Unknown;
         }
     };

@@ -89,11 +89,11 @@ fn sources(facts: &Facts, trigger: &Trigger, counting: &Counting, steps: &mut St
     for (cluster, name) in counting {
         match name {
             Ok(name) => drop(named.entry(name).or_default().insert(cluster.clone())),
-            Err(error) => drop(wrong.insert(error)),
+            Err(error) => drop(wrong.insert(error.to_string())),
         }
     }
     for error in wrong {
-        steps.no("source", error.clone(), "correct it");
+        steps.no("source", error, "correct it");
     }
     // Without a cluster a template has no name to tell.
     if counting.is_empty() && !trigger.event_source.contains("{{") {
@@ -168,7 +168,7 @@ pub(super) fn is_local(common: &SpecCommon, steps: &mut Steps) {
 }
 
 /// The EventSource on each cluster whose events count, or why it cannot be told.
-pub(super) type Counting = BTreeMap<ClusterRef, Result<String, String>>;
+pub(super) type Counting = BTreeMap<ClusterRef, sluice_renderer_core::Result<String>>;
 
 /// The clusters whose events count for this one, as renderers decide it.
 pub(super) fn counting(objects: &[Arc<Value>], trigger: &Trigger, asked: &ClusterRef) -> Counting {

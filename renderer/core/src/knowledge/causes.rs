@@ -8,6 +8,7 @@ use sluice_api::model::{Pace, Profile, SpecCommon, Trigger};
 use sluice_api::{ObjectKey, ProfileId, ServiceAccount, TriggerId, object};
 use sluice_protocol::rows::{Cause, EventCause};
 
+use crate::error::{Error, Result};
 use crate::knowledge::Knowledge;
 use crate::knowledge::reads::Reads;
 use crate::knowledge::rights::Tenant;
@@ -32,12 +33,12 @@ impl Knowledge {
     ///
     /// # Errors
     /// That there is none that can be read.
-    pub(crate) fn common(&self, cause: &Cause) -> Result<&SpecCommon, String> {
+    pub(crate) fn common(&self, cause: &Cause) -> Result<&SpecCommon> {
         let found = match cause {
             Cause::Profile(id) => self.profile(id).map(|profile| &profile.common),
             Cause::Event(event) => self.trigger(&event.trigger).map(|trigger| &trigger.common),
         };
-        found.ok_or_else(|| format!("{cause} does not exist"))
+        found.ok_or_else(|| Error::Gone(cause.to_string()))
     }
 
     /// For whom a cause acts.

@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
+use crate::error::{Error, Result};
+
 /// What a chart renders to, as text: it is kept for as long as it is deployed.
 #[derive(Debug)]
 pub(crate) struct ChartOutput {
     /// Those of `crds/`, and those of the templates.
-    pub(crate) objects: Result<[Box<str>; 2], String>,
+    pub(crate) objects: Result<[Box<str>; 2]>,
     /// What is in `crds/` and defines no kind.
     pub(crate) no_crds: Vec<String>,
     pub(crate) hooks: Vec<String>,
@@ -24,9 +26,11 @@ impl ChartOutput {
     ///
     /// # Errors
     /// Why it could not be rendered.
-    pub(crate) fn objects(&self) -> Result<(Vec<Value>, usize), String> {
-        let [crds, objects] = self.objects.as_ref().map_err(Clone::clone)?;
-        let read = |text: &str| serde_json::from_str::<Vec<Value>>(text).map_err(|error| error.to_string());
+    pub(crate) fn objects(&self) -> Result<(Vec<Value>, usize)> {
+        let [crds, objects] = self.objects.as_ref().map_err(Error::clone)?;
+        let read = |text: &str| {
+            serde_json::from_str::<Vec<Value>>(text).map_err(|error| Error::Json(error.to_string()))
+        };
         let (mut all, objects) = (read(crds)?, read(objects)?);
         let crds = all.len();
         all.extend(objects);

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use sluice_api::model::HelmChart;
 use sluice_chart::Chart;
 
+use crate::error::{Error, Result};
+
 /// A chart of a repository.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChartRequest {
@@ -50,6 +52,8 @@ pub struct ChartState {
     pub chart: Option<Arc<LoadedChart>>,
     /// Why it could not be fetched the last time.
     pub trouble: Option<String>,
+    /// Whether that was more than a chart may be.
+    pub limit: bool,
 }
 
 // === impl ChartRequest ===
@@ -59,12 +63,12 @@ impl ChartRequest {
     ///
     /// # Errors
     /// The field and what is wrong with it.
-    pub(crate) fn of(chart: &HelmChart, access: Access) -> Result<Self, String> {
+    pub(crate) fn of(chart: &HelmChart, access: Access) -> Result<Self> {
         // Sveltos wants `<repository name>/<chart>` here, Helm and registries have no such name.
         let name = chart.chart_name.trim();
         let name = name.strip_prefix(&format!("{}/", chart.repository_name)).unwrap_or(name);
         let request = Self::new(&chart.repository_url, name, &chart.chart_version, access);
-        request.map_err(|(field, error)| format!("{}.{field}: {error}", chart.path))
+        request.map_err(|(field, wrong)| Error::value(format!("{}.{field}:", chart.path), wrong))
     }
 
     /// The chart of this name and version in a repository.
@@ -138,11 +142,17 @@ impl fmt::Debug for LoadedChart {
 impl ChartState {
     /// It could not be fetched.
     pub fn failed(trouble: impl Into<String>) -> Self {
-        Self { chart: None, trouble: Some(trouble.into()) }
+        Self { trouble: Some(trouble.into()), ..Self::default() }
+    }
+
+    /// Why there is no new one, if the last try has failed.
+    pub(crate) fn error(&self) -> Option<Error> {
+        let trouble = self.trouble.clone()?;
+        Some(Error::Fetch { trouble, limit: self.limit })
     }
 
     /// It has been fetched.
     pub fn there(chart: Arc<LoadedChart>) -> Self {
-        Self { chart: Some(chart), trouble: None }
+        Self { chart: Some(chart), ..Self::default() }
     }
 }

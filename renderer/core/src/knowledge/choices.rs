@@ -10,6 +10,7 @@ use sluice_api::secrets::{is_secret, without_message};
 use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_script::{Limits, Script};
 
+use crate::error::{Error, Result};
 use crate::knowledge::sets::{Match, Set, in_order};
 
 /// The chosen objects.
@@ -36,7 +37,7 @@ struct Made {
     /// Of the set.
     version: u64,
     manifest: Arc<Value>,
-    chosen: Result<Chosen, String>,
+    chosen: Result<Chosen>,
 }
 
 // === impl Choices ===
@@ -74,7 +75,7 @@ impl Choices {
         version: u64,
         manifest: &Arc<Value>,
         set: &Set,
-    ) -> Option<String> {
+    ) -> Option<Error> {
         let sources = self.by_cluster.entry(cluster.clone()).or_default();
         let former = sources.get(source).and_then(|made| made.chosen.as_ref().ok());
         let chosen = choose(manifest, set, version, former);
@@ -114,7 +115,7 @@ pub(crate) fn script_of(manifest: &Value) -> Option<&str> {
 pub fn chosen_among(
     manifest: &Value,
     matches: impl IntoIterator<Item = (ObjectKey, Vec<u16>, Value)>,
-) -> Result<Option<Vec<ObjectKey>>, String> {
+) -> Result<Option<Vec<ObjectKey>>> {
     if script_of(manifest).is_none() {
         return Ok(None);
     }
@@ -127,27 +128,26 @@ pub fn chosen_among(
     Ok(Some(chosen.into_iter().map(|(_, key)| key).collect()))
 }
 
-fn choose(manifest: &Value, set: &Set, version: u64, former: Option<&Chosen>) -> Result<Chosen, String> {
-    let named =
-        |error: String| format!("{}: spec.{}: {error}", object::describe(manifest), EventSource::AGGREGATE);
+fn choose(manifest: &Value, set: &Set, version: u64, former: Option<&Chosen>) -> Result<Chosen> {
+    let place = || format!("{}: spec.{}", object::describe(manifest), EventSource::AGGREGATE);
+    let named = |error: Error| error.within(place());
     let script = Script::compile(script_of(manifest).unwrap_or_default());
-    let script = script.map_err(|error| named(error.to_string()))?;
+    let script = script.map_err(|error| named(error.into()))?;
     let (mut given, mut seen) = (Vec::new(), BTreeSet::new());
     for (key, found) in in_order(set).into_iter().filter(|(key, _)| !is_event(key)) {
         // What two selectors select is there once.
         given.extend(found.object.as_deref().filter(|_| seen.insert(key)));
     }
-    let told =
-        |error: String| if given.iter().any(|one| is_secret(one)) { without_message(&error) } else { error };
-    let returned =
-        script.choose(&given, &Limits::default()).map_err(|error| named(told(error.to_string())))?;
+    let told = |error: Error| error.covered_if(given.iter().any(|one| is_secret(one)), without_message);
+    let returned = script.choose(&given, &Limits::default()).map_err(|error| named(told(error.into())))?;
     let mut chosen = Chosen::new();
-    for (place, object) in returned.into_iter().enumerate() {
-        let key = key_of(&object).map_err(|error| named(format!("resources[{}] {error}", place + 1)))?;
+    for (at, object) in returned.into_iter().enumerate() {
+        let key =
+            key_of(&object).map_err(|wrong| named(Error::value(format!("resources[{}]", at + 1), wrong)))?;
         let known = former.and_then(|former| former.get(&key)).filter(|known| *known.object == object);
         let (object, version) =
             known.map_or_else(|| (Arc::new(object), version), |known| (known.object.clone(), known.version));
-        chosen.entry(key).or_insert(Choice { place, object, version });
+        chosen.entry(key).or_insert(Choice { place: at, object, version });
     }
     Ok(chosen)
 }

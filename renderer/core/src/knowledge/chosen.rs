@@ -11,6 +11,7 @@ use sluice_api::cloud_event::{is_event, item_of};
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::rows::EventCause;
 
+use crate::error::Error;
 use crate::knowledge::Knowledge;
 use crate::knowledge::choices::{Choice, Chosen, script_of};
 use crate::knowledge::sets::{Match, Set, of_item};
@@ -34,7 +35,7 @@ impl Knowledge {
         cluster: &ClusterRef,
         source: &str,
         listens: bool,
-    ) -> Option<Option<String>> {
+    ) -> Option<Option<Error>> {
         let Some(manifest) = self.choosing(source).filter(|_| listens).cloned() else {
             let waits = listens && !self.completeness.is_complete(cluster, source);
             return (!waits && self.choices.forget(cluster, source)).then_some(None);

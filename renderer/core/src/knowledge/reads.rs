@@ -7,6 +7,7 @@ use serde_json::Value;
 use sluice_api::model::Attention;
 use sluice_api::{ClusterRef, Gvk, ObjectKey};
 
+use crate::error::{Error, Result};
 use crate::knowledge::capabilities::ClusterCapabilities;
 use crate::knowledge::catalog::{Catalog, ContentKey, Resource, content_key};
 use crate::knowledge::chart_output::ChartOutput;
@@ -58,21 +59,19 @@ impl Reads {
         &mut self,
         catalog: &'w Catalog,
         key: &ContentKey,
-    ) -> Result<Option<&'w Arc<Value>>, String> {
+    ) -> Result<Option<&'w Arc<Value>>> {
         self.insert(key.clone());
         let may = self.may_read(catalog, &object_key(key))?;
         Ok(catalog.content(key).filter(|_| may))
     }
 
     /// Whether the tenant may read this object; while nobody knows it may not, and the render counts for nothing.
-    fn may_read(&mut self, catalog: &Catalog, object: &ObjectKey) -> Result<bool, String> {
+    fn may_read(&mut self, catalog: &Catalog, object: &ObjectKey) -> Result<bool> {
         let maker = content_key(object).and_then(|key| catalog.maker_account(&key));
         if let Some(maker) =
             maker.filter(|maker| Some(*maker) != self.tenant.as_ref().map(|tenant| &tenant.account))
         {
-            return Err(format!(
-                "{object} is made by a generator of ServiceAccount {maker}, and read by what is of that account only; refer to another name"
-            ));
+            return Err(Error::OfTenant { object: Box::new(object.clone()), maker: maker.clone() });
         }
         let Some(Tenant { account, cause, since }) = &self.tenant else { return Ok(true) };
         let own = content_key(object).and_then(|key| catalog.generator_of(&key));
@@ -100,7 +99,7 @@ impl Reads {
         catalog: &Catalog,
         key: &ObjectKey,
         attention: &Attention,
-    ) -> Result<Option<Arc<Value>>, String> {
+    ) -> Result<Option<Arc<Value>>> {
         let attentions = self.resources.entry(key.clone()).or_default();
         if !attentions.contains(attention) {
             attentions.push(attention.clone());
@@ -115,7 +114,7 @@ impl Reads {
             }
             Some(Resource::There(object)) => Ok(Some(object)),
             Some(Resource::Absent) => Ok(None),
-            Some(Resource::Unavailable(error)) => Err(error),
+            Some(Resource::Unavailable(error)) => Err(Error::Unavailable(error)),
         }
     }
 

@@ -7,6 +7,8 @@ use std::fmt;
 use sluice_api::{ObjectKey, ProfileId, ServiceAccount, TriggerId};
 use sluice_protocol::rows::Cause;
 
+use crate::error::{Error, Result};
+
 // D-0911: a tenant reads what its ServiceAccount may get.
 /// Whether an account may `get` an object of the management cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,17 +71,18 @@ impl Question {
     ///
     /// # Errors
     /// Why not, and what to do.
-    pub(crate) fn verdict(&self, right: &Right) -> Result<(), String> {
+    pub(crate) fn verdict(&self, right: &Right) -> Result<()> {
         let Self { account, object } = self;
         match right {
             Right::Granted => Ok(()),
-            Right::Denied => Err(format!(
-                "ServiceAccount {account} may not get {object} in the management cluster; grant it to the account, or refer to \
-                 something that it may read"
-            )),
-            Right::Unavailable(error) => Err(format!(
-                "the management cluster cannot be asked whether ServiceAccount {account} may get {object} ({error}); it is tried again"
-            )),
+            Right::Denied => {
+                Err(Error::Denied { account: account.clone(), object: Box::new(object.clone()) })
+            }
+            Right::Unavailable(why) => Err(Error::Unasked {
+                account: account.clone(),
+                object: Box::new(object.clone()),
+                why: why.clone(),
+            }),
         }
     }
 }

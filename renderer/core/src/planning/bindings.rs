@@ -8,12 +8,13 @@ use sluice_api::TriggerId;
 use sluice_api::model::{Cluster, Trigger};
 use sluice_template::Stage;
 
+use crate::error::{Error, Result};
 use crate::knowledge::catalog::Catalog;
 use crate::rendering::draws::Draws;
 use crate::rendering::templates::{Templates, cluster_only, template_name};
 
 /// The EventSource of a trigger on a cluster, or why its name cannot be told.
-pub(crate) type Bound = Result<String, String>;
+pub(crate) type Bound = Result<String>;
 
 /// The triggers of one cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -121,11 +122,11 @@ fn source_name(
     cluster: &Cluster,
     catalog: &Catalog,
     templates: &Templates,
-) -> Option<Result<String, String>> {
+) -> Option<Result<String>> {
     match trigger.selects(cluster, &catalog.fleet) {
         Ok(true) => {}
         Ok(false) => return None,
-        Err(error) => return Some(Err(error)),
+        Err(error) => return Some(Err(Error::Unsure(error))),
     }
     Some(named(trigger, cluster, templates))
 }
@@ -136,7 +137,7 @@ pub(crate) fn named(trigger: &Trigger, cluster: &Cluster, templates: &Templates)
     let templates = templates.for_draws(Draws::of_trigger(trigger));
     let name =
         templates.render(&template_name(&cluster.id, trigger), &trigger.event_source, Stage::Event, &dot);
-    name.map_err(|error| format!("spec.eventSourceName: {error}"))
+    name.map_err(|error| error.within("spec.eventSourceName"))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use sluice_api::{ClusterRef, ObjectKey, TriggerId};
 use sluice_protocol::Revision;
 use sluice_protocol::rows::{Cause, EventCause};
 
+use crate::error::Result;
 use crate::knowledge::Knowledge;
 use crate::planning::Planning;
 use crate::planning::row_ledger::Place;
@@ -58,7 +59,7 @@ impl Planning {
         knowledge: &Knowledge,
         cause: &Cause,
         rendered: &Rendered,
-    ) -> Result<Taken, String> {
+    ) -> Result<Taken> {
         let management = rendered.is_for_management(knowledge.common(cause)?).then(ClusterRef::management);
         let clusters = knowledge.catalog.fleet.clusters();
         let destinations = rendered.parts.iter().flat_map(|part| &part.destinations);

@@ -7,6 +7,7 @@ use serde_json::Value;
 use sluice_api::{ClusterRef, TriggerId};
 use sluice_template::Limits;
 
+use crate::error::{Error, Result};
 use crate::knowledge::catalog::{Catalog, Change};
 use crate::planning::bindings;
 use crate::rendering::salt::Salt;
@@ -16,14 +17,14 @@ use crate::rendering::templates::{Caches, Templates};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listener {
     /// Whether events of the cluster count for it, or which cluster set cannot be read.
-    pub selects: Result<bool, String>,
+    pub selects: Result<bool>,
     /// The EventSource that it names for the cluster, or why that cannot be told.
-    pub source: Result<String, String>,
+    pub source: Result<String>,
 }
 
 /// The EventSource that a trigger listens to on each cluster whose events count for it, or why its name cannot be told: as
 /// a renderer decides that knows these objects of the management cluster.
-pub fn listens(objects: &[Arc<Value>], trigger: &TriggerId) -> BTreeMap<ClusterRef, Result<String, String>> {
+pub fn listens(objects: &[Arc<Value>], trigger: &TriggerId) -> BTreeMap<ClusterRef, Result<String>> {
     let (catalog, templates) = known(objects);
     let bound = |(id, cluster): (&ClusterRef, &Arc<sluice_api::model::Cluster>)| {
         Some((id.clone(), bindings::bound(trigger, cluster, &catalog, &templates, None)?))
@@ -38,7 +39,7 @@ pub fn listeners(objects: &[Arc<Value>], cluster: &ClusterRef) -> BTreeMap<Trigg
     let Some(cluster) = catalog.fleet.clusters().get(cluster) else { return BTreeMap::new() };
     let readable = catalog.triggers.values().filter_map(|trigger| trigger.as_ref().as_ref().ok());
     let listener = |trigger: &sluice_api::model::Trigger| Listener {
-        selects: trigger.selects(cluster, &catalog.fleet),
+        selects: trigger.selects(cluster, &catalog.fleet).map_err(Error::Unsure),
         source: bindings::named(trigger, cluster, &templates),
     };
     readable.map(|trigger| (trigger.id(), listener(trigger))).collect()
@@ -87,8 +88,8 @@ mod tests {
         let of = |name: &str| found[&TriggerId::new("EventTrigger", name)].clone();
         assert_eq!(of("a"), Listener { selects: Ok(true), source: Ok("fv-events".into()) });
         assert_eq!(of("b"), Listener { selects: Ok(false), source: Ok("s".into()) });
-        assert!(of("c").source.unwrap_err().starts_with("spec.eventSourceName: "));
-        assert!(of("d").selects.unwrap_err().contains("ClusterSet none does not exist"));
+        assert!(of("c").source.unwrap_err().to_string().starts_with("spec.eventSourceName: "));
+        assert!(of("d").selects.unwrap_err().to_string().contains("ClusterSet none does not exist"));
         assert_eq!(found.len(), 4, "one cannot be read");
         for (id, Listener { selects, source }) in found {
             let here = listens(&objects, &id).remove(&cluster);

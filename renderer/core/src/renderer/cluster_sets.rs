@@ -48,7 +48,7 @@ impl Renderer {
             problems.push((id.clone(), error));
         }
         for (id, error) in problems {
-            self.outgoing.note(ProblemKey::everywhere(About::ClusterSet(id)), error.map(Fault::from), step);
+            self.outgoing.note(ProblemKey::everywhere(About::ClusterSet(id)), error.map(Fault::new), step);
         }
     }
 

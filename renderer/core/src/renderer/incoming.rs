@@ -96,7 +96,7 @@ impl Renderer {
                 )
             });
             let about = About::Match(source.to_owned(), key.clone());
-            self.outgoing.note(ProblemKey::on(cluster, about), text.map(Fault::from), step);
+            self.outgoing.note(ProblemKey::on(cluster, about), text.map(Fault::new), step);
         }
     }
 

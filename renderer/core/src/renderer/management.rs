@@ -9,6 +9,7 @@ use sluice_protocol::{About, Fault, ProblemKey, Revision, Step};
 
 use super::words::{unsupported, without_effect};
 use super::{Effect, Renderer};
+use crate::error::Error;
 use crate::knowledge::catalog::{Change, Touched};
 use crate::planning::bindings::{Bound, ClusterBindings};
 use crate::rendering::project;
@@ -221,12 +222,12 @@ impl Renderer {
             return;
         }
         let error = match self.knowledge.catalog.triggers.get(id).map(Arc::as_ref) {
-            Some(Err(error)) => Some(Fault::new(error.to_string())),
+            Some(Err(error)) => Some(Error::Field(error.clone()).into()),
             Some(Ok(trigger)) => {
-                let wrong =
-                    [broken_trigger(trigger), self.unsure(id), unsupported(&trigger.common.unsupported)];
+                let broken = broken_trigger(trigger).map(Fault::from);
+                let wrong = [self.unsure(id), unsupported(&trigger.common.unsupported)];
                 let note = without_effect(&trigger.common.ignored);
-                Fault::all(wrong.into_iter().flatten().map(Fault::from).chain(note))
+                Fault::all(broken.into_iter().chain(wrong.into_iter().flatten().map(Fault::new)).chain(note))
             }
             None => None,
         };
@@ -241,7 +242,7 @@ impl Renderer {
             return;
         }
         let checked = self.knowledge.catalog.sources.get(name).map(|manifest| check_source(manifest));
-        let error = checked.and_then(Result::err).map(|error| Fault::new(error.to_string()));
+        let error = checked.and_then(Result::err).map(|error| Error::Field(error).into());
         self.outgoing.note(ProblemKey::everywhere(about), error, step);
     }
 
@@ -279,14 +280,14 @@ impl Renderer {
         let error = match bound {
             None => None,
             Some(Ok(source)) if self.knowledge.catalog.sources.contains_key(source) => None,
-            Some(Ok(source)) => Some(format!(
+            Some(Ok(source)) => Some(Fault::new(format!(
                 "spec.eventSourceName: EventSource {source} does not exist; create it or correct the name; {NOTHING_WITHDRAWN}"
-            )),
+            ))),
             // The owner of the trigger's name says it once, not for each cluster.
             Some(Err(_)) if self.is_nowhere_bound(id) || self.unsure(id).is_some() => None,
-            Some(Err(error)) => Some(error.clone()),
+            Some(Err(error)) => Some(error.clone().into()),
         };
-        self.outgoing.note(ProblemKey::on(cluster, About::Trigger(id.clone())), error.map(Fault::from), step);
+        self.outgoing.note(ProblemKey::on(cluster, About::Trigger(id.clone())), error, step);
     }
 
     /// Why it is not known on which clusters it listens besides.

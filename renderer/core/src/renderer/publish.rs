@@ -11,6 +11,7 @@ use sluice_protocol::{Body, Fault, JournalEntry, Line, Meta, Publish, Step, Subj
 use super::outgoing::STAGE;
 use super::words::{unsupported, without_effect};
 use super::{Effect, Renderer};
+use crate::error::{Error, Result};
 use crate::knowledge::reads::Reads;
 use crate::rendering::generate::Generated;
 use crate::rendering::projection::Projection;
@@ -21,7 +22,7 @@ use crate::rendering::row::NoRow;
 use crate::rendering::row::{Rendition, RowBody};
 
 /// Where something is wrong, by what it is; nowhere, where it is not known where that would be.
-type Failures = BTreeMap<String, Vec<ClusterRef>>;
+type Failures = BTreeMap<String, (Error, Vec<ClusterRef>)>;
 
 impl Renderer {
     /// Withdraws what clusters hold besides of a cause of which nothing has changed.
@@ -53,7 +54,7 @@ impl Renderer {
         self.planning.renderings.set(cause, result.is_ok().then_some(basis));
         self.planning.ledger.set_failing(cause, result.is_err());
         self.planning.ledger.keep(cause);
-        let in_loop = self.planning.loop_error(&self.knowledge, cause).map(Fault::from);
+        let in_loop = self.planning.loop_error(&self.knowledge, cause).map(Fault::new);
         let others = warnings.into_iter().chain(self.ignored_fields(cause)).chain(in_loop);
         let faults = result.err().map(Fault::from).into_iter().chain(others);
         self.outgoing.note(cause.problem(), Fault::all(faults), step);
@@ -61,11 +62,7 @@ impl Renderer {
     }
 
     /// Everything that a cause leads to: first what its generators make, which the rest may refer to.
-    pub(super) fn make(
-        &mut self,
-        cause: &Cause,
-        reads: &mut Reads,
-    ) -> Result<(Rendered, Vec<Rendition>), String> {
+    pub(super) fn make(&mut self, cause: &Cause, reads: &mut Reads) -> Result<(Rendered, Vec<Rendition>)> {
         let generated = self.rendering.generate(&self.knowledge, cause, reads)?;
         let made = generated.iter().filter_map(Generated::object).collect();
         if !reads.is_unknown() {
@@ -85,7 +82,7 @@ impl Renderer {
         let Some(Ok(profile)) = profile else { return Vec::new() };
         let (unsupported, note) =
             (unsupported(&profile.common.unsupported), without_effect(&profile.common.ignored));
-        unsupported.map(Fault::from).into_iter().chain(note).collect()
+        unsupported.map(Fault::new).into_iter().chain(note).collect()
     }
 
     // D-0903: a cause that fails keeps its rows and fails alone.
@@ -101,7 +98,7 @@ impl Renderer {
         renditions: Vec<Rendition>,
         time: i64,
         step: &mut Step<Effect>,
-    ) -> Result<(), String> {
+    ) -> Result<()> {
         // Also the values of charts and the spec may hold what was read.
         let secret = self.planning.uses_secrets(&self.knowledge, cause);
         let (mut rows, mut places) = (Vec::new(), BTreeSet::<Place>::new());
@@ -122,7 +119,8 @@ impl Renderer {
                         places.insert(place);
                     }
                     if let NoRow::Failed(error) = missing {
-                        failed.entry(error).or_default().push(cluster);
+                        let (_, clusters) = failed.entry(error.to_string()).or_insert((error, Vec::new()));
+                        clusters.push(cluster);
                     }
                 }
             }
@@ -133,7 +131,7 @@ impl Renderer {
                 cluster.is_management() || self.knowledge.catalog.fleet.clusters().contains_key(cluster)
             };
             places.extend(self.planning.ledger.everywhere(cause).into_iter().filter(is_there));
-            failed.insert(unsure.clone(), Vec::new());
+            failed.insert(unsure.clone(), (Error::Unsure(unsure.clone()), Vec::new()));
         }
         let stale = self.planning.ledger.set(cause, places, step.now);
         self.publish_rows(cause, &rendered.id, rows, time, step);
@@ -145,7 +143,7 @@ impl Renderer {
         }
         // After the rows: an object that goes from one profile to another is there all the time.
         self.withdraw_places(stale, time, step);
-        if failed.is_empty() { Ok(()) } else { Err(failures(&failed)) }
+        if failed.is_empty() { Ok(()) } else { Err(failures(failed)) }
     }
 
     fn publish_rows(
@@ -233,13 +231,13 @@ impl Renderer {
 }
 
 /// Everything that is wrong; with the places, unless there is only one.
-fn failures(failed: &Failures) -> String {
-    let single = failed.values().map(Vec::len).sum::<usize>() == 1;
-    let line = |(error, clusters): (&String, &Vec<ClusterRef>)| {
+fn failures(failed: Failures) -> Error {
+    let single = failed.values().map(|(_, clusters)| clusters.len()).sum::<usize>() == 1;
+    let one = |(error, clusters): (Error, Vec<ClusterRef>)| {
         if single || clusters.is_empty() {
-            return error.clone();
+            return error;
         }
-        format!("{error} (on {})", few(", ", clusters.iter()))
+        Error::On { source: Box::new(error), clusters: few(", ", clusters.iter()) }
     };
-    failed.iter().map(line).collect::<Vec<_>>().join("; ")
+    Error::Several(failed.into_values().map(one).collect())
 }

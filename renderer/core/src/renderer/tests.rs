@@ -7,7 +7,7 @@ use sluice_api::{Gvk, ObjectKey, ProfileId, TriggerId};
 use sluice_protocol::interest::{Complete, Interest, Source};
 use sluice_protocol::rows::{Cause, Desired, EventCause, UNRENDERED};
 use sluice_protocol::subject::Table;
-use sluice_protocol::{Body, Incarnation, Meta, Publish, Sequence};
+use sluice_protocol::{Body, Class, Meta, Publish};
 
 use super::*;
 use crate::knowledge::capabilities::ClusterCapabilities;
@@ -25,6 +25,7 @@ mod defects;
 mod departures;
 mod destinations;
 mod generators;
+mod limits;
 mod local;
 mod pace;
 mod patches;
@@ -52,6 +53,8 @@ struct Fixture {
     rows: BTreeMap<String, Option<Desired>>,
     log: Vec<String>,
     problems: BTreeMap<String, String>,
+    /// Of the problems.
+    classes: BTreeMap<String, Class>,
     projected: BTreeMap<String, Option<Value>>,
     interests: BTreeMap<ClusterRef, Interest>,
     /// Completeness rows of `desired`.
@@ -194,6 +197,7 @@ impl Fixture {
             rows: BTreeMap::new(),
             log: Vec::new(),
             problems: BTreeMap::new(),
+            classes: BTreeMap::new(),
             projected: BTreeMap::new(),
             interests: BTreeMap::new(),
             said: Vec::new(),
@@ -291,7 +295,10 @@ impl Fixture {
             match effect {
                 Effect::WriteInterest(cluster, row) => drop(self.interests.insert(cluster, row)),
                 Effect::Problem(problem) => match &problem.fault {
-                    Some(fault) => drop(self.problems.insert(problem.object(), fault.to_string())),
+                    Some(fault) => {
+                        self.classes.insert(problem.object(), fault.class);
+                        self.problems.insert(problem.object(), fault.to_string());
+                    }
                     None => drop(self.problems.remove(&problem.object())),
                 },
                 Effect::Project(projection) => {

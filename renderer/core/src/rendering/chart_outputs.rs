@@ -10,6 +10,7 @@ use sluice_api::{Digest, object};
 use sluice_chart::{CompiledCharts, Options, Release, Warning};
 use sluice_template::Env;
 
+use crate::error::Result;
 use crate::knowledge::capabilities::ClusterCapabilities;
 use crate::knowledge::chart_output::ChartOutput;
 use crate::knowledge::chart_request::LoadedChart;
@@ -113,7 +114,7 @@ fn made(input: &Input<'_>, values: &str, drawn_from: Digest, compiled: &Compiled
         Ok(rendered) => rendered,
         Err(error) => {
             let (no_crds, hooks, warnings) = Default::default();
-            let (objects, has_drawn) = (Err(error.to_string()), env.has_drawn());
+            let (objects, has_drawn) = (Err(error.into()), env.has_drawn());
             return ChartOutput { objects, no_crds, hooks, warnings, values, has_drawn };
         }
     };
@@ -153,7 +154,7 @@ fn parsed<'m>(
     crds: impl Iterator<Item = &'m sluice_chart::Manifest>,
     manifests: &[sluice_chart::Manifest],
     namespace: &str,
-) -> Result<Parsed, String> {
+) -> Result<Parsed> {
     let (crds, no_crds): (Vec<_>, Vec<_>) = read(crds)?.into_iter().partition(is_definition);
     let mut objects = read(manifests.iter())?;
     let wide: HashSet<(String, String)> = crds.iter().chain(&objects).filter_map(wide_kind).collect();
@@ -171,11 +172,11 @@ fn parsed<'m>(
     Ok(Parsed { crds, no_crds, objects })
 }
 
-fn read<'m>(manifests: impl Iterator<Item = &'m sluice_chart::Manifest>) -> Result<Vec<Value>, String> {
+fn read<'m>(manifests: impl Iterator<Item = &'m sluice_chart::Manifest>) -> Result<Vec<Value>> {
     let mut objects = Vec::new();
     for manifest in manifests {
         let found = content::parse(&manifest.content);
-        objects.extend(found.map_err(|error| format!("{}: {error}", manifest.path))?);
+        objects.extend(found.map_err(|error| error.within(&manifest.path))?);
     }
     Ok(objects)
 }

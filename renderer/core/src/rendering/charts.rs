@@ -17,6 +17,7 @@ use sluice_chart::Release;
 use sluice_protocol::Fault;
 use sluice_protocol::rows::{self, Policy};
 
+use crate::error::{Error, Result};
 use crate::knowledge::capabilities::ClusterCapabilities;
 use crate::knowledge::catalog::Catalog;
 use crate::knowledge::chart_output::ChartOutput;
@@ -71,7 +72,7 @@ impl ChartRender<'_> {
         part: &Part,
         destination: Destination<'_>,
         reads: &mut Reads,
-    ) -> Result<Vec<Policy>, String> {
+    ) -> Result<Vec<Policy>> {
         let mut policies = Vec::with_capacity(charts.len());
         for (place, chart) in charts.iter().enumerate().filter(|(_, chart)| !chart.uninstall) {
             let sources = part.values.get(place).map_or(&[] as &[_], Vec::as_slice);
@@ -86,10 +87,9 @@ impl ChartRender<'_> {
         sources: &[PolicySource],
         destination: Destination<'_>,
         reads: &mut Reads,
-    ) -> Result<Option<Policy>, String> {
+    ) -> Result<Option<Policy>> {
         let render = |text: &str| self.templates.render_for(Language::Go, self.name, text, destination);
-        let chart =
-            chart.rendered(|field, text| render(text).map_err(|error| format!("{field}: {error}")))?;
+        let chart = chart.rendered(|field, text| render(text).map_err(|error| error.within(field)))?;
         let namespace = |text: &str| match self.own_namespace {
             "" => namespace_or(text.to_owned(), &destination.cluster.id),
             own => own.to_owned(),
@@ -97,12 +97,8 @@ impl ChartRender<'_> {
         let mut access = access::of(&chart, namespace, self.catalog, reads)?;
         access.of_tenant = reads.is_of_tenant() || !self.own_namespace.is_empty();
         let request = ChartRequest::of(&chart, access)?;
-        let named = |error: &dyn std::fmt::Display| format!("{}: {request}: {error}", chart.path);
-        let Some(state) = reads.chart(self.catalog, &request) else { return Ok(None) };
-        if let (Some(_), Some(trouble)) = (&state.chart, &state.trouble) {
-            self.notes.insert(named(&format!("{trouble}; what was fetched before is used")).into());
-        }
-        let loaded = state.chart.ok_or_else(|| named(&state.trouble.unwrap_or_default()))?;
+        let named = |error: Error| error.within(&request).within(&chart.path);
+        let Some(loaded) = self.fetched(&request, &named, reads)? else { return Ok(None) };
         let values = self.values(&chart, sources, destination)?;
         let release = Release {
             name: chart.release_name.clone(),
@@ -115,13 +111,13 @@ impl ChartRender<'_> {
         self.has_drawn |= output.has_drawn();
         let is_secret = destination.reads_secret() || sources.iter().any(|source| source.kind == "Secret");
         let (objects, crds) = output.objects().map_err(|error| {
-            let error: String = error.chars().take(TOLD).collect();
-            let error = if is_secret { without_message(&error) } else { error };
-            named(&format!("{error}; correct the values, or take another version of the chart"))
+            let error = error.cut(TOLD).covered_if(is_secret, without_message);
+            named(error.explained("correct the values, or take another version of the chart"))
         })?;
         let said = notes(&output, chart.options.disable_hooks);
         let said = said.map(|note| note.chars().take(TOLD).collect::<String>());
-        self.notes.extend(said.map(|note| Fault::note(named(&note))));
+        let place = format!("{}: {request}", chart.path);
+        self.notes.extend(said.map(|note| Fault::note(note).within(&place)));
         Ok(Some(Policy {
             kind: KIND.to_owned(),
             namespace: release.namespace,
@@ -139,6 +135,25 @@ impl ChartRender<'_> {
             objects,
             ..Policy::default()
         }))
+    }
+
+    /// The chart as it was fetched last; `None` where nothing is known of it yet.
+    fn fetched(
+        &mut self,
+        request: &ChartRequest,
+        named: &impl Fn(Error) -> Error,
+        reads: &mut Reads,
+    ) -> Result<Option<Arc<LoadedChart>>> {
+        let Some(state) = reads.chart(self.catalog, request) else { return Ok(None) };
+        let trouble = state.error();
+        match (state.chart, trouble) {
+            (Some(loaded), trouble) => {
+                let said = trouble.map(|trouble| named(trouble.explained("what was fetched before is used")));
+                self.notes.extend(said.map(Fault::from));
+                Ok(Some(loaded))
+            }
+            (None, trouble) => Err(named(trouble.unwrap_or_else(Error::no_chart))),
+        }
     }
 
     fn output(
@@ -165,7 +180,7 @@ impl ChartRender<'_> {
         chart: &HelmChart,
         sources: &[PolicySource],
         destination: Destination<'_>,
-    ) -> Result<Map<String, Value>, String> {
+    ) -> Result<Map<String, Value>> {
         let mut values = Map::new();
         for source in sources {
             for (key, text) in &source.texts {
@@ -173,19 +188,22 @@ impl ChartRender<'_> {
                 let text = for_destination(source, held, destination, self.name, self.templates);
                 let read = |text: String| {
                     let secret = source.kind == "Secret" || destination.reads_secret();
-                    let told = |error: String| if secret { without_text(&error) } else { error };
-                    sluice_chart::read_values(&text).map_err(|error| told(error.to_string()))
+                    let told = |error| Error::Chart(error).covered_if(secret, without_text);
+                    sluice_chart::read_values(&text).map_err(told)
                 };
                 let more = text.and_then(read);
                 let more = more.map_err(|error| {
                     let PolicySource { kind, namespace, name, .. } = source;
-                    format!("{}.valuesFrom: {kind} {namespace}/{name}: data.{key}: {error}", chart.path)
+                    error.within(format!("{}.valuesFrom: {kind} {namespace}/{name}: data.{key}", chart.path))
                 })?;
                 sluice_chart::merge(&mut values, more);
             }
         }
         let own = sluice_chart::read_values(&chart.values);
-        sluice_chart::merge(&mut values, own.map_err(|error| format!("{}.values: {error}", chart.path))?);
+        sluice_chart::merge(
+            &mut values,
+            own.map_err(|error| Error::Chart(error).within(format!("{}.values", chart.path)))?,
+        );
         Ok(values)
     }
 }
@@ -204,14 +222,12 @@ fn notes(output: &ChartOutput, disable_hooks: bool) -> impl Iterator<Item = Stri
     hooks.into_iter().chain(others).chain(warnings)
 }
 
-fn release_namespace(chart: &HelmChart) -> Result<&str, String> {
+fn release_namespace(chart: &HelmChart) -> Result<&str> {
     let namespace = chart.release_namespace.as_str();
     let is_name = sluice_api::names::is_object_name(namespace) && !namespace.contains('.');
     let wrong = || {
-        let path = &chart.path;
-        format!(
-            "{path}.releaseNamespace: {namespace:?} is no namespace; use lower-case letters, digits and '-'"
-        )
+        let what = format!("{}.releaseNamespace: {namespace:?}", chart.path);
+        Error::value(what, "is no namespace; use lower-case letters, digits and '-'")
     };
     if is_name { Ok(namespace) } else { Err(wrong()) }
 }

@@ -10,6 +10,8 @@ use sluice_api::model::SECRET_TYPE;
 use sluice_api::secrets::without_text;
 use sluice_api::{Digest, TextError, object};
 
+use crate::error::{Error, Result};
+
 /// Parsed manifests kept for content that many clusters share.
 const KEPT: usize = 1024;
 
@@ -17,17 +19,20 @@ const KEPT: usize = 1024;
 ///
 /// # Errors
 /// What is wrong with the object, and what to do.
-pub(crate) fn texts(object: &Value) -> Result<BTreeMap<String, String>, String> {
+pub(crate) fn texts(object: &Value) -> Result<BTreeMap<String, String>> {
     let secret = object::text(object, &["kind"]) == "Secret";
     let kind = object.get("type").and_then(Value::as_str).unwrap_or_default();
     if secret && kind != SECRET_TYPE {
-        return Err(format!("unsupported secret type {kind:?}; create it with --type={SECRET_TYPE}"));
+        return Err(Error::value(
+            format!("unsupported secret type {kind:?};"),
+            format!("create it with --type={SECRET_TYPE}"),
+        ));
     }
     let mut texts = BTreeMap::new();
     for (key, value) in object.get("data").and_then(Value::as_object).into_iter().flatten() {
-        let text = value.as_str().ok_or_else(|| format!("data.{key} is not a string; quote it"))?;
+        let text = value.as_str().ok_or_else(|| no_text("data", key))?;
         let text = if secret {
-            decode(text).ok_or_else(|| format!("data.{key} is not base64 of UTF-8 text"))?
+            decode(text).ok_or_else(|| Error::value(format!("data.{key}"), "is not base64 of UTF-8 text"))?
         } else {
             text.to_owned()
         };
@@ -35,11 +40,15 @@ pub(crate) fn texts(object: &Value) -> Result<BTreeMap<String, String>, String> 
     }
     if secret {
         for (key, value) in object.get("stringData").and_then(Value::as_object).into_iter().flatten() {
-            let text = value.as_str().ok_or_else(|| format!("stringData.{key} is not a string; quote it"))?;
+            let text = value.as_str().ok_or_else(|| no_text("stringData", key))?;
             texts.insert(key.clone(), text.to_owned());
         }
     }
     Ok(texts)
+}
+
+fn no_text(field: &str, key: &str) -> Error {
+    Error::value(format!("{field}.{key}"), "is not a string; quote it")
 }
 
 pub(crate) fn decode(text: &str) -> Option<String> {
@@ -58,19 +67,19 @@ pub(crate) fn data(kind: &str, texts: &BTreeMap<String, String>) -> Map<String, 
 #[derive(Debug, PartialEq)]
 pub(crate) struct Unread {
     key: String,
-    error: String,
+    error: Error,
 }
 
 // === impl Unread ===
 
 impl Unread {
     /// What is told; of a text with something secret in it the place alone.
-    pub(crate) fn message(self, is_secret: bool) -> String {
+    pub(crate) fn told(self, is_secret: bool) -> Error {
         let Self { key, error } = self;
-        // That is said of no value.
-        let is_plain = error.ends_with(" is missing or no text");
-        let error = if is_secret && !is_plain { without_text(&error) } else { error };
-        format!("data.{key}: {error}")
+        // That a field is missing is said of no value.
+        let covers = is_secret && !error.is_of_field();
+        let error = error.covered_if(covers, without_text);
+        error.within(format!("data.{key}"))
     }
 }
 
@@ -99,7 +108,7 @@ impl Manifests {
     ) -> Result<Vec<Value>, Unread> {
         let mut objects = Vec::new();
         for (key, text) in texts {
-            let named = |error: String| Unread { key: key.clone(), error };
+            let named = |error: Error| Unread { key: key.clone(), error };
             if shared || self.everything {
                 objects.extend(self.kept(text).map_err(named)?.iter().cloned());
             } else {
@@ -109,7 +118,7 @@ impl Manifests {
         Ok(objects)
     }
 
-    fn kept(&self, text: &str) -> Result<Arc<Vec<Value>>, String> {
+    fn kept(&self, text: &str) -> Result<Arc<Vec<Value>>> {
         let digest = Digest::of(&[text.as_bytes()]);
         if let Some(known) = self.lock().get(&digest) {
             return Ok(known.clone());
@@ -132,17 +141,15 @@ impl Manifests {
 ///
 /// # Errors
 /// The document and what is wrong in it.
-pub(crate) fn parse(text: &str) -> Result<Vec<Value>, String> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Value>> {
     let mut objects = Vec::new();
-    for (index, document) in
-        sluice_api::yaml::documents(text).map_err(|error| error.to_string())?.into_iter().enumerate()
-    {
+    for (index, document) in sluice_api::yaml::documents(text)?.into_iter().enumerate() {
         match texts_of(&document) {
             None => objects.push(document),
             Some(texts) => {
                 for (place, text) in texts.iter().enumerate() {
-                    let named =
-                        |error: TextError| format!("document {}, text {}: {error}", index + 1, place + 1);
+                    let at = || format!("document {}, text {}", index + 1, place + 1);
+                    let named = |error: TextError| Error::from(error).within(at());
                     objects.extend(sluice_api::yaml::documents(text).map_err(named)?);
                 }
             }
@@ -154,7 +161,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Value>, String> {
             .find(|field| object.get(field).and_then(Value::as_str).is_none_or(str::is_empty));
         let missing = missing.or_else(|| object::name(object).is_empty().then_some("metadata.name"));
         if let Some(field) = missing {
-            return Err(format!("document {}: {field} is missing or no text", index + 1));
+            return Err(Error::NoText(field).within(format!("document {}", index + 1)));
         }
     }
     Ok(objects)
@@ -177,10 +184,11 @@ mod tests {
     fn secrets_are_decoded_and_must_be_of_the_deployable_type() {
         let secret = |kind: &str| json!({"kind": "Secret", "type": kind, "data": {"a": "aGk="}});
         assert_eq!(texts(&secret(SECRET_TYPE)).unwrap()["a"], "hi");
-        assert!(texts(&secret("Opaque")).unwrap_err().contains("unsupported secret type"));
+        assert!(texts(&secret("Opaque")).unwrap_err().to_string().contains("unsupported secret type"));
         assert!(
             texts(&json!({"kind": "Secret", "type": SECRET_TYPE, "data": {"a": "%"}}))
                 .unwrap_err()
+                .to_string()
                 .contains("data.a")
         );
     }
@@ -190,7 +198,7 @@ mod tests {
         let secret = json!({"kind": "Secret", "type": SECRET_TYPE, "data": {"a": "aG\r\nk=\n"}});
         assert_eq!(texts(&secret).unwrap()["a"], "hi");
         let binary = json!({"kind": "Secret", "type": SECRET_TYPE, "data": {"a": "/w=="}});
-        assert_eq!(texts(&binary).unwrap_err(), "data.a is not base64 of UTF-8 text");
+        assert_eq!(texts(&binary).unwrap_err().to_string(), "data.a is not base64 of UTF-8 text");
     }
 
     #[test]
@@ -204,9 +212,9 @@ mod tests {
     #[test]
     fn values_that_are_no_text_are_named() {
         let number = json!({"kind": "ConfigMap", "data": {"a": 1}});
-        assert_eq!(texts(&number).unwrap_err(), "data.a is not a string; quote it");
+        assert_eq!(texts(&number).unwrap_err().to_string(), "data.a is not a string; quote it");
         let flag = json!({"kind": "Secret", "type": SECRET_TYPE, "stringData": {"b": true}});
-        assert_eq!(texts(&flag).unwrap_err(), "stringData.b is not a string; quote it");
+        assert_eq!(texts(&flag).unwrap_err().to_string(), "stringData.b is not a string; quote it");
         assert!(texts(&json!({"kind": "ConfigMap"})).unwrap().is_empty());
     }
 
@@ -248,11 +256,16 @@ mod tests {
         assert!(
             objects("['a: 1', 'a: [']".into())
                 .unwrap_err()
-                .message(false)
+                .told(false)
+                .to_string()
                 .starts_with("data.k: document 1, text 2: ")
         );
         assert!(
-            objects("[1]".into()).unwrap_err().message(false).contains("document 1: apiVersion is missing")
+            objects("[1]".into())
+                .unwrap_err()
+                .told(false)
+                .to_string()
+                .contains("document 1: apiVersion is missing")
         );
     }
 
@@ -260,7 +273,7 @@ mod tests {
     fn incomplete_manifests_are_named() {
         let texts = BTreeMap::from([("k.yaml".to_owned(), "apiVersion: v1\nkind: ConfigMap\n".to_owned())]);
         assert_eq!(
-            Manifests::default().objects(&texts, false).unwrap_err().message(true),
+            Manifests::default().objects(&texts, false).unwrap_err().told(true).to_string(),
             "data.k.yaml: document 1: metadata.name is missing or no text"
         );
     }

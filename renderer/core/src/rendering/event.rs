@@ -6,10 +6,11 @@ use serde_json::{Map, Value};
 use sluice_api::cloud_event::{is_event, item_of};
 use sluice_api::model::{Cluster, NAMESPACE, PolicyRef, ResourceRef, Trigger, no_action};
 use sluice_api::secrets::without_text;
-use sluice_api::{ClusterRef, ObjectKey, ProfileId, ServiceAccount, names, object};
+use sluice_api::{ClusterRef, ObjectKey, ProfileId, ServiceAccount, TextError, names, object};
 use sluice_protocol::rows::EventCause;
 use sluice_template::Data;
 
+use crate::error::{Error, Result};
 use crate::knowledge::catalog::{Catalog, ContentKey};
 use crate::knowledge::reads::Reads;
 use crate::knowledge::sets::{Match, Set, in_order, newest_of};
@@ -61,7 +62,7 @@ impl EventRender<'_> {
     ///
     /// # Errors
     /// The field, the reference, or the template's message.
-    pub(crate) fn render(&self, reads: &mut Reads) -> Result<Rendered, String> {
+    pub(crate) fn render(&self, reads: &mut Reads) -> Result<Rendered> {
         self.with_scene(reads, |scene, reads| self.render_with(scene, reads))
     }
 
@@ -69,8 +70,8 @@ impl EventRender<'_> {
     pub(crate) fn with_scene<T>(
         &self,
         reads: &mut Reads,
-        work: impl FnOnce(&Scene<'_>, &mut Reads) -> Result<T, String>,
-    ) -> Result<T, String> {
+        work: impl FnOnce(&Scene<'_>, &mut Reads) -> Result<T>,
+    ) -> Result<T> {
         let matches = self.matches();
         let versions: Vec<String> = matches.iter().map(|(key, _)| key.gvk.api_version()).collect();
         let mut variables = self.variables(&matches, &versions);
@@ -87,12 +88,12 @@ impl EventRender<'_> {
 
     /// The trigger's references with the places that the event gives them; what is left of templates is rendered for each
     /// destination.
-    fn resource_refs(&self, dot: &Data<'_>) -> Result<Vec<ResourceRef>, String> {
+    fn resource_refs(&self, dot: &Data<'_>) -> Result<Vec<ResourceRef>> {
         let mut refs = self.trigger.common.resource_refs.clone();
         for item in &mut refs {
             let field = |field: &str, text: &str| {
                 let rendered = self.template(text, dot);
-                rendered.map_err(|error| format!("{}.resource.{field}: {error}", item.path))
+                rendered.map_err(|error| error.within(format!("{}.resource.{field}", item.path)))
             };
             let (namespace, name) = (field("namespace", &item.namespace)?, field("name", &item.name)?);
             (item.namespace, item.name) = (namespace, name);
@@ -100,7 +101,7 @@ impl EventRender<'_> {
         Ok(refs)
     }
 
-    fn render_with(&self, scene: &Scene<'_>, reads: &mut Reads) -> Result<Rendered, String> {
+    fn render_with(&self, scene: &Scene<'_>, reads: &mut Reads) -> Result<Rendered> {
         let dot = &scene.dot;
         let name = self.profile_name(dot)?;
         let (mut refs, mut sources, mut projections) = (Vec::new(), Vec::new(), Vec::new());
@@ -169,18 +170,18 @@ impl EventRender<'_> {
     ///
     /// # Errors
     /// The field, and what is wrong with it.
-    pub(crate) fn action(&self) -> Result<Action, String> {
+    pub(crate) fn action(&self) -> Result<Action> {
         let is_event = self.cause.item.as_ref().is_some_and(is_event);
         let Some(template) = self.trigger.cloud_event_action.as_ref().filter(|_| is_event) else {
             return Ok(Action::Create);
         };
         let matches = self.matches();
         let dot = Data::Map(self.variables(&matches, &[]));
-        let named = |error: String| format!("spec.cloudEventAction: {error}");
+        let named = |error: Error| error.within("spec.cloudEventAction");
         match self.template(template, &dot).map_err(named)?.trim() {
             "Create" => Ok(Action::Create),
             "Delete" => Ok(Action::Delete),
-            other => Err(named(no_action(other))),
+            other => Err(named(TextError::from(no_action(other)).into())),
         }
     }
 
@@ -216,26 +217,21 @@ impl EventRender<'_> {
         ]
     }
 
-    fn template(&self, text: &str, dot: &Data<'_>) -> Result<String, String> {
+    fn template(&self, text: &str, dot: &Data<'_>) -> Result<String> {
         self.template_in(Language::Go, text, dot)
     }
 
-    pub(crate) fn template_in(
-        &self,
-        language: Language,
-        text: &str,
-        dot: &Data<'_>,
-    ) -> Result<String, String> {
+    pub(crate) fn template_in(&self, language: Language, text: &str, dot: &Data<'_>) -> Result<String> {
         let name = template_name(&self.cluster.id, self.trigger);
         self.templates.render_at(&self.cluster.id, language, (&name, text), dot)
     }
 
-    fn profile_name(&self, dot: &Data<'_>) -> Result<String, String> {
+    fn profile_name(&self, dot: &Data<'_>) -> Result<String> {
         let Some(format) = &self.trigger.profile_name_format else {
             return Ok(names::generated(&self.identity("profile")));
         };
         let name = self.template(format, dot).and_then(object_name);
-        name.map_err(|error| format!("spec.profileNameFormat: {error}"))
+        name.map_err(|error| error.within("spec.profileNameFormat"))
     }
 
     /// What makes generated names differ.
@@ -260,9 +256,9 @@ impl EventRender<'_> {
         item: &PolicyRef,
         dot: &Data<'_>,
         reads: &mut Reads,
-    ) -> Result<Option<(PolicySource, Option<Projection>)>, String> {
+    ) -> Result<Option<(PolicySource, Option<Projection>)>> {
         let field = |field: &str, text: &str| {
-            self.template(text, dot).map_err(|error| format!("{}.{field}: {error}", item.path))
+            self.template(text, dot).map_err(|error| error.within(format!("{}.{field}", item.path)))
         };
         let namespace = namespace_or(field("namespace", &item.namespace)?, &self.cluster.id);
         let key: ContentKey = (item.kind.clone(), namespace, field("name", &item.name)?);
@@ -274,7 +270,7 @@ impl EventRender<'_> {
         }
         source.texts = self
             .instantiate(&item.kind, source.language, &source.texts, dot)
-            .map_err(|error| named(item, &key, &error))?;
+            .map_err(|error| named(item, &key, error))?;
         source.shared = false;
         source.name = names::generated(
             &[&self.identity("content")[..], &[&*key.0, &*key.1, &*key.2, &*item.path]].concat(),
@@ -296,17 +292,17 @@ impl EventRender<'_> {
         language: Language,
         texts: &BTreeMap<String, String>,
         dot: &Data<'_>,
-    ) -> Result<BTreeMap<String, String>, String> {
+    ) -> Result<BTreeMap<String, String>> {
         let one = |(key, text): (&String, &String)| {
             let veil = self.templates.veil();
             let text = match veil.open(text) {
                 Some(opened) => veil.close(text, self.template_in(language, &opened, dot)),
                 None if kind == "Secret" => {
-                    self.template_in(language, text, dot).map_err(|error| without_text(&error))
+                    self.template_in(language, text, dot).map_err(|error| error.covered(without_text))
                 }
                 None => self.template_in(language, text, dot),
             };
-            Ok((key.clone(), text.map_err(|error| format!("data.{key}: {error}"))?))
+            Ok((key.clone(), text.map_err(|error| error.within(format!("data.{key}")))?))
         };
         texts.iter().map(one).collect()
     }

@@ -62,7 +62,7 @@ impl Rendering {
                         let text = for_destination(source, held, destination, name, templates);
                         let objects = text.and_then(|text| {
                             let texts = [(key.clone(), text)].into();
-                            self.manifests.objects(&texts, source.shared).map_err(|error| error.message(true))
+                            self.manifests.objects(&texts, source.shared).map_err(|error| error.told(true))
                         });
                         let place = match source.deployment {
                             Deployment::Remote => cluster.id.clone(),

@@ -8,6 +8,7 @@ use sluice_api::object;
 use sluice_protocol::rows::Cause;
 use sluice_template::Data;
 
+use crate::error::{Error, Result};
 use crate::knowledge::catalog::ContentKey;
 use crate::knowledge::catalog::described;
 use crate::knowledge::labels;
@@ -35,7 +36,7 @@ impl EventRender<'_> {
     ///
     /// # Errors
     /// The generator, the field, and what is wrong with it.
-    pub(crate) fn generate(&self, reads: &mut Reads) -> Result<Vec<Generated>, String> {
+    pub(crate) fn generate(&self, reads: &mut Reads) -> Result<Vec<Generated>> {
         let mut made = Vec::<Generated>::new();
         if self.trigger.generators.is_empty() {
             return Ok(made);
@@ -43,7 +44,7 @@ impl EventRender<'_> {
         self.with_scene(reads, |scene, reads| {
             for generator in &self.trigger.generators {
                 let one = self.generate_one(generator, &scene.dot, reads);
-                let Some(one) = one.map_err(|error| format!("{}: {error}", generator.path))? else {
+                let Some(one) = one.map_err(|error| error.within(&generator.path))? else {
                     continue;
                 };
                 if made.iter().any(|other| other.key == one.key) {
@@ -60,9 +61,9 @@ impl EventRender<'_> {
         generator: &Generator,
         dot: &Data<'_>,
         reads: &mut Reads,
-    ) -> Result<Option<Generated>, String> {
+    ) -> Result<Option<Generated>> {
         let field = |field: &str, text: &str| {
-            self.template_in(Language::Go, text, dot).map_err(|error| format!("{field}: {error}"))
+            self.template_in(Language::Go, text, dot).map_err(|error| error.within(field))
         };
         let namespace = namespace_or(field("namespace", &generator.namespace)?, &self.cluster.id);
         let from: ContentKey = (generator.kind.to_owned(), namespace, field("name", &generator.name)?);
@@ -71,13 +72,13 @@ impl EventRender<'_> {
             return if excused { Ok(None) } else { Err(missing(&described(&from))) };
         };
         let name = object_name(field("nameFormat", &generator.name_format)?);
-        let name = name.map_err(|error| format!("nameFormat: {error}"))?;
+        let name = name.map_err(|error| error.within("nameFormat"))?;
         let key: ContentKey = (generator.kind.to_owned(), NAMESPACE.to_owned(), name);
         let instantiated = Language::of(source).and_then(|language| {
             let texts = content::texts(source)?;
             self.instantiate(generator.kind, language, &texts, dot)
         });
-        let texts = instantiated.map_err(|error| format!("{}: {error}", described(&from)))?;
+        let texts = instantiated.map_err(|error| error.within(described(&from)))?;
         let labels = self.generated_labels(&from);
         reads.insert(key.clone());
         if let Some(other) = self.maker_of(&key, &labels) {
@@ -118,10 +119,7 @@ impl Generated {
     }
 }
 
-fn taken(generator: &Generator, key: &ContentKey, by: &str) -> String {
-    format!(
-        "nameFormat: {} is already made by {by}, and stays; make {}.nameFormat differ",
-        described(key),
-        generator.path
-    )
+fn taken(generator: &Generator, key: &ContentKey, by: &str) -> Error {
+    let remedy = format!("make {}.nameFormat differ", generator.path);
+    Error::Taken { object: described(key), by: by.to_owned(), remedy }.within("nameFormat")
 }

@@ -3,6 +3,8 @@
 use serde_json::Value;
 use sluice_api::object;
 
+use crate::error::{Error, Result};
+
 /// What chooses it; Go templates without it.
 const ENGINE: &str = "sluice.dev/engine";
 
@@ -21,12 +23,13 @@ impl Language {
     ///
     /// # Errors
     /// The annotation and what it may say.
-    pub(crate) fn of(referenced: &Value) -> Result<Self, String> {
+    pub(crate) fn of(referenced: &Value) -> Result<Self> {
         match object::annotation(referenced, ENGINE) {
             None | Some("go") => Ok(Self::Go),
             Some("tera") => Ok(Self::Tera),
-            Some(other) => Err(format!(
-                "annotation {ENGINE}: {other:?} is no template engine; use \"tera\" or \"go\", or remove the annotation"
+            Some(other) => Err(Error::value(
+                format!("annotation {ENGINE}: {other:?}"),
+                "is no template engine; use \"tera\" or \"go\", or remove the annotation",
             )),
         }
     }
@@ -49,6 +52,7 @@ mod tests {
 
     fn of(engine: Value) -> Result<Language, String> {
         Language::of(&json!({"metadata": {"annotations": {ENGINE: engine}}}))
+            .map_err(|error| error.to_string())
     }
 
     #[test]

@@ -7,6 +7,7 @@ use sluice_api::model::{Deployment, SpecCommon};
 use sluice_protocol::Fault;
 use sluice_protocol::rows::{Cause, Desired, Policy};
 
+use crate::error::Result;
 use crate::knowledge::Knowledge;
 use crate::knowledge::reads::Reads;
 use crate::rendering::Rendering;
@@ -30,7 +31,7 @@ impl Rendering {
         rendered: &Rendered,
         taken: &Taken,
         reads: &mut Reads,
-    ) -> Result<Option<(Rendition, Vec<Fault>)>, String> {
+    ) -> Result<Option<(Rendition, Vec<Fault>)>> {
         let common = knowledge.common(cause)?;
         if !rendered.is_for_management(common) {
             return Ok(None);
@@ -80,7 +81,8 @@ impl Rendering {
                 let destination = visible.of(cluster);
                 let (what, kept) = ((Deployment::Local, Vec::new()), (templates, &self.manifests));
                 let policies = policies::policies(common, part, what, destination, name, kept);
-                because.insert(id, policies.map_err(|error| NoRow::Failed(format!("for {id}: {error}")))?);
+                because
+                    .insert(id, policies.map_err(|error| NoRow::Failed(error.within(format!("for {id}"))))?);
             }
         }
         let mut union = Union::default();

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 use sluice_api::model::{PatchContent, SpecCommon};
-use sluice_api::object;
 use sluice_api::patch::{Patch, Rule, Target};
 use sluice_api::secrets::without_text;
+use sluice_api::{TextError, object};
 
+use crate::error::{Error, Result};
 use crate::rendering::destination::Destination;
 use crate::rendering::language::Language;
 use crate::rendering::part::{Part, PolicySource};
@@ -39,15 +40,15 @@ pub(crate) fn for_cluster<'a>(
     destination: Destination<'_>,
     name: &str,
     templates: &Templates,
-) -> Result<Vec<Change<'a>>, String> {
+) -> Result<Vec<Change<'a>>> {
     let mut changes = Vec::with_capacity(common.patches.len());
     for spec in &common.patches {
         let patch = match &spec.content {
             PatchContent::Ready(patch) => Cow::Borrowed(patch),
             PatchContent::Template(text) => {
                 let rendered = templates.render_for(Language::Go, name, text, destination);
-                let patch = rendered.and_then(|text| Patch::parse(&text).map_err(|error| error.to_string()));
-                Cow::Owned(patch.map_err(|error| format!("{}.patch: {error}", spec.path))?)
+                let patch = rendered.and_then(|text| Ok(Patch::parse(&text)?));
+                Cow::Owned(patch.map_err(|error| error.within(format!("{}.patch", spec.path)))?)
             }
         };
         changes.push(Change {
@@ -60,9 +61,8 @@ pub(crate) fn for_cluster<'a>(
         for (key, text) in &source.texts {
             let place = format!("spec.patchesFrom: {}: data.{key}", source.described());
             let text = for_destination(source, (ReadAs::Patches, text), destination, name, templates);
-            let rules = text
-                .and_then(|text| Rule::read_all(&text).map_err(|error| of_source(source, error.to_string())));
-            let rules = rules.map_err(|error| format!("{place}: {error}"))?;
+            let rules = text.and_then(|text| Rule::read_all(&text).map_err(|error| of_source(source, error)));
+            let rules = rules.map_err(|error| error.within(&place))?;
             changes.extend(rules.into_iter().map(|Rule { patch, target }| Change {
                 place: place.clone(),
                 patch: Cow::Owned(patch),
@@ -73,15 +73,15 @@ pub(crate) fn for_cluster<'a>(
     Ok(changes)
 }
 
-fn of_source(source: &PolicySource, error: String) -> String {
-    if source.kind == "Secret" { without_text(&error) } else { error }
+fn of_source(source: &PolicySource, error: TextError) -> Error {
+    Error::from(error).covered_if(source.kind == "Secret", without_text)
 }
 
 /// The objects with all of it, in order; those that a patch deletes are left out.
 ///
 /// # Errors
 /// The patch, the object, and why it does not apply.
-pub(crate) fn apply(changes: &[Change<'_>], objects: Vec<Value>) -> Result<Vec<Value>, String> {
+pub(crate) fn apply(changes: &[Change<'_>], objects: Vec<Value>) -> Result<Vec<Value>> {
     if changes.is_empty() {
         return Ok(objects);
     }
@@ -89,13 +89,15 @@ pub(crate) fn apply(changes: &[Change<'_>], objects: Vec<Value>) -> Result<Vec<V
     patched.filter_map(Result::transpose).collect()
 }
 
-fn patched(changes: &[Change<'_>], mut object: Value) -> Result<Option<Value>, String> {
+fn patched(changes: &[Change<'_>], mut object: Value) -> Result<Option<Value>> {
     for change in changes.iter() {
         if !change.patch.is_for(change.target.as_deref(), &object) {
             continue;
         }
         let patched = change.patch.apply(&object);
-        match patched.map_err(|error| format!("{}: {}: {error}", change.place, object::describe(&object)))? {
+        let named =
+            |error: TextError| Error::from(error).within(object::describe(&object)).within(&change.place);
+        match patched.map_err(named)? {
             Some(patched) => object = patched,
             None => return Ok(None),
         }

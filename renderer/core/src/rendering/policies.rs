@@ -7,6 +7,7 @@ use sluice_api::model::{Cluster, Deployment, SpecCommon};
 use sluice_api::{Digest, marks};
 use sluice_protocol::rows::{Cause, Desired, Policy};
 
+use crate::error::{Error, Result};
 use crate::rendering::charts;
 use crate::rendering::content::Manifests;
 use crate::rendering::destination::Destination;
@@ -29,7 +30,7 @@ pub(crate) fn policies(
     destination: Destination<'_>,
     name: &str,
     (templates, manifests): (&Templates, &Manifests),
-) -> Result<Vec<Policy>, String> {
+) -> Result<Vec<Policy>> {
     let changes = patches::for_cluster(common, part, destination, name, templates)?;
     let mut policies = releases;
     for release in &mut policies {
@@ -39,13 +40,13 @@ pub(crate) fn policies(
         charts::mark(release);
     }
     for source in part.sources(deployment) {
-        let place = |error: String| format!("{}: {error}", source.described());
+        let place = |error: Error| error.within(source.described());
         let is_sealed = || source.texts.values().any(|text| templates.veil().open(text).is_some());
         let objects = if source.is_per_destination() || is_sealed() {
             let mut texts = BTreeMap::new();
             for (key, text) in &source.texts {
                 let text = for_destination(source, (ReadAs::Manifests, text), destination, name, templates);
-                texts.insert(key.clone(), text.map_err(|error| place(format!("data.{key}: {error}")))?);
+                texts.insert(key.clone(), text.map_err(|error| place(error.within(format!("data.{key}"))))?);
             }
             manifests.objects(&texts, false)
         } else {
@@ -59,10 +60,7 @@ pub(crate) fn policies(
             tier: source.tier,
             skip_namespace_creation: source.skip_namespace_creation,
             force: source.force,
-            objects: patches::apply(
-                &changes,
-                plain(objects.map_err(|error| place(error.message(is_secret)))?),
-            )?,
+            objects: patches::apply(&changes, plain(objects.map_err(|error| place(error.told(is_secret)))?))?,
             ..Policy::default()
         });
     }

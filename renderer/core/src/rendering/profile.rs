@@ -6,6 +6,7 @@ use std::collections::btree_map::Entry;
 use sluice_api::model::{Cluster, PolicyRef, Profile, ResourceRef};
 use sluice_template::Stage;
 
+use crate::error::Result;
 use crate::knowledge::catalog::{Catalog, ContentKey};
 use crate::knowledge::reads::Reads;
 use crate::rendering::part::{Part, PolicySource};
@@ -78,7 +79,7 @@ fn references(
     cluster: &Cluster,
     (catalog, templates): (&Catalog, &Templates),
     reads: &mut Reads,
-) -> Result<Vec<ContentKey>, String> {
+) -> Result<Vec<ContentKey>> {
     let mut keys = Vec::with_capacity(profile.common.policy_refs.len());
     let common = &profile.common;
     let values = common.helm_charts.iter().flat_map(|chart| &chart.values_from);
@@ -88,7 +89,7 @@ fn references(
         let field = |field: &str, text: &str| {
             let dot = provider::of_cluster(cluster, &provider);
             let rendered = templates.render(&profile.id.name, text, Stage::Deploy, &dot);
-            rendered.map_err(|error| format!("{}.{field}: {error}", item.path))
+            rendered.map_err(|error| error.within(format!("{}.{field}", item.path)))
         };
         let namespace = if profile.id.namespace.is_empty() {
             namespace_or(field("namespace", &item.namespace)?, &cluster.id)
@@ -105,7 +106,7 @@ fn sources(
     keys: &[ContentKey],
     catalog: &Catalog,
     reads: &mut Reads,
-) -> Result<Vec<PolicySource>, String> {
+) -> Result<Vec<PolicySource>> {
     let mut sources = Vec::new();
     for (item, key) in items.iter().zip(keys) {
         if let Some(object) = referenced(catalog, item, key, reads)? {

@@ -4,6 +4,7 @@ use sluice_api::ClusterKind;
 use sluice_api::model::{Attention, Cluster, PolicyRef};
 use sluice_template::Data;
 
+use crate::error::{Error, Result};
 use crate::knowledge::catalog::Catalog;
 use crate::knowledge::reads::Reads;
 use crate::rendering::destination::Resources;
@@ -26,7 +27,7 @@ pub(crate) fn of_destination(
     destination: &Cluster,
     catalog: &Catalog,
     reads: &mut Reads,
-) -> Result<Resources, String> {
+) -> Result<Resources> {
     mentioned(|variable| is_mentioned(variable, rendered, part), destination, catalog, reads)
 }
 
@@ -39,7 +40,7 @@ pub(crate) fn of_names<'r>(
     destination: &Cluster,
     catalog: &Catalog,
     reads: &mut Reads,
-) -> Result<Resources, String> {
+) -> Result<Resources> {
     let mentions = |text: &str, variable: &str| Language::Go.has_actions(text) && text.contains(variable);
     let is_mentioned = |variable: &str| {
         let mut texts = references.clone().flat_map(|item| [&item.namespace, &item.name]);
@@ -59,24 +60,22 @@ fn mentioned(
     destination: &Cluster,
     catalog: &Catalog,
     reads: &mut Reads,
-) -> Result<Resources, String> {
+) -> Result<Resources> {
     let mut found = Resources::new();
     if destination.id.kind != ClusterKind::Capi {
         return Ok(found);
     }
     for (variable, field) in VARIABLES {
         let Some(key) = destination.referenced(field).filter(|_| is_mentioned(variable)) else { continue };
-        let wrong = |error: &str| format!("spec.{field} of {}: {key}: {error}", destination.id);
+        let place = || format!("spec.{field} of {}", destination.id);
         match reads.resource(catalog, &key, &Attention::default()) {
             Ok(Some(object)) => found.push((variable.to_owned(), object)),
             Ok(None) if reads.is_unknown() => {}
             Ok(None) => {
-                let text = format!(
-                    "does not exist in the management cluster; create it, or take {variable} out of the templates"
-                );
-                return Err(wrong(&text));
+                let or = format!(", or take {variable} out of the templates");
+                return Err(Error::Absent { object: format!("{}: {key}:", place()), or });
             }
-            Err(error) => return Err(wrong(&error)),
+            Err(error) => return Err(error.within(key).within(place())),
         }
     }
     Ok(found)

@@ -6,6 +6,7 @@ use serde_json::Value;
 use sluice_api::model::{LUA, PolicyRef, TEMPLATE};
 use sluice_api::{ClusterRef, names, object};
 
+use crate::error::{Error, Result};
 use crate::knowledge::catalog::{Catalog, ContentKey, described};
 use crate::knowledge::reads::Reads;
 use crate::rendering::content;
@@ -21,11 +22,11 @@ pub(crate) fn referenced<'w>(
     item: &PolicyRef,
     key: &ContentKey,
     reads: &mut Reads,
-) -> Result<Option<&'w Value>, String> {
-    match reads.content(catalog, key).map_err(|error| format!("{}: {error}", item.path))? {
+) -> Result<Option<&'w Value>> {
+    match reads.content(catalog, key).map_err(|error| error.within(&item.path))? {
         Some(object) => Ok(Some(object)),
         None if item.optional || reads.is_unknown() => Ok(None),
-        None => Err(format!("{}: {}", item.path, missing(&described(key)))),
+        None => Err(missing(&described(key)).within(&item.path)),
     }
 }
 
@@ -33,12 +34,8 @@ pub(crate) fn referenced<'w>(
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn verbatim(
-    item: &PolicyRef,
-    key: &ContentKey,
-    referenced: &Value,
-) -> Result<PolicySource, String> {
-    let texts = content::texts(referenced).map_err(|error| named(item, key, &error))?;
+pub(crate) fn verbatim(item: &PolicyRef, key: &ContentKey, referenced: &Value) -> Result<PolicySource> {
+    let texts = content::texts(referenced).map_err(|error| named(item, key, error))?;
     Ok(PolicySource {
         kind: key.0.clone(),
         namespace: key.1.clone(),
@@ -49,7 +46,7 @@ pub(crate) fn verbatim(
         force: item.force,
         deployment: item.deployment,
         texts,
-        language: Language::of(referenced).map_err(|error| named(item, key, &error))?,
+        language: Language::of(referenced).map_err(|error| named(item, key, error))?,
         per_destination: object::annotation(referenced, TEMPLATE).is_some(),
         lua: object::annotation(referenced, LUA).is_some(),
         shared: true,
@@ -57,24 +54,24 @@ pub(crate) fn verbatim(
 }
 
 /// An error about a referenced object.
-pub(crate) fn named(item: &PolicyRef, key: &ContentKey, error: &str) -> String {
-    format!("{}: {}: {error}", item.path, described(key))
+pub(crate) fn named(item: &PolicyRef, key: &ContentKey, error: Error) -> Error {
+    error.within(described(key)).within(&item.path)
 }
 
 /// What is said of an object that is missing and must not be.
-pub(crate) fn missing(object: &dyn Display) -> String {
-    format!("{object} does not exist in the management cluster; create it, or set optional: true")
+pub(crate) fn missing(object: &dyn Display) -> Error {
+    Error::Absent { object: object.to_string(), or: ", or set optional: true".to_owned() }
 }
 
 /// A rendered name, when an object may have it.
 ///
 /// # Errors
 /// How to write it.
-pub(crate) fn object_name(name: String) -> Result<String, String> {
+pub(crate) fn object_name(name: String) -> Result<String> {
     if names::is_object_name(&name) {
         return Ok(name);
     }
-    Err(format!("{name:?} is not a name; use lower-case letters, digits, '-' and '.'"))
+    Err(Error::value(format!("{name:?}"), "is not a name; use lower-case letters, digits, '-' and '.'"))
 }
 
 /// The namespace that a reference without one means: the cluster's.

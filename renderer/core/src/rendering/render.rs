@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sluice_protocol::rows::{Cause, EventCause};
 use sluice_template::{Engine, Limits};
 
+use crate::error::{Error, Result};
 use crate::knowledge::Knowledge;
 use crate::knowledge::catalog::described;
 use crate::knowledge::reads::Reads;
@@ -63,7 +64,7 @@ impl Rendering {
         knowledge: &Knowledge,
         cause: &Cause,
         reads: &mut Reads,
-    ) -> Result<Vec<Generated>, String> {
+    ) -> Result<Vec<Generated>> {
         let Cause::Event(event) = cause else { return Ok(Vec::new()) };
         let generated = self.with_event(knowledge, event, |render| {
             render.action()?;
@@ -78,12 +79,7 @@ impl Rendering {
     ///
     /// # Errors
     /// The field, the reference, or the template's message.
-    pub(crate) fn render(
-        &self,
-        knowledge: &Knowledge,
-        cause: &Cause,
-        reads: &mut Reads,
-    ) -> Result<Rendered, String> {
+    pub(crate) fn render(&self, knowledge: &Knowledge, cause: &Cause, reads: &mut Reads) -> Result<Rendered> {
         match cause {
             Cause::Profile(id) => match knowledge.catalog.profiles.get(id).map(Arc::as_ref) {
                 Some(Ok(profile)) => Ok(profile::render(
@@ -92,8 +88,8 @@ impl Rendering {
                     &self.templates_of(knowledge, cause),
                     reads,
                 )),
-                Some(Err(error)) => Err(error.to_string()),
-                None => Err(format!("{id} does not exist")),
+                Some(Err(error)) => Err(error.clone().into()),
+                None => Err(Error::Gone(id.to_string())),
             },
             Cause::Event(event) => self.with_event(knowledge, event, |render| render.render(reads)),
         }
@@ -103,7 +99,7 @@ impl Rendering {
     ///
     /// # Errors
     /// The field, and what is wrong with it.
-    pub(crate) fn action(&self, knowledge: &Knowledge, event: &EventCause) -> Result<Action, String> {
+    pub(crate) fn action(&self, knowledge: &Knowledge, event: &EventCause) -> Result<Action> {
         self.with_event(knowledge, event, |render| render.action())
     }
 
@@ -111,15 +107,15 @@ impl Rendering {
         &self,
         knowledge: &Knowledge,
         event: &EventCause,
-        work: impl FnOnce(&EventRender<'_>) -> Result<T, String>,
-    ) -> Result<T, String> {
+        work: impl FnOnce(&EventRender<'_>) -> Result<T>,
+    ) -> Result<T> {
         let trigger = knowledge.trigger(&event.trigger);
         let cluster = knowledge.catalog.fleet.clusters().get(&event.cluster);
         let (Some(trigger), Some(cluster)) = (trigger, cluster) else {
-            return Err(format!("{} or {} does not exist", event.trigger, event.cluster));
+            return Err(Error::Gone(format!("{} or {}", event.trigger, event.cluster)));
         };
         let set = knowledge.counted(&event.cluster, &event.source, event.item.as_ref());
-        let set = set.ok_or_else(|| format!("what EventSource {} chooses is not known", event.source))?;
+        let set = set.ok_or_else(|| Error::NotChosen(event.source.clone()))?;
         let templates = &self.templates_of(knowledge, &Cause::Event(event.clone()));
         let (catalog, oldest) = (&knowledge.catalog, knowledge.oldest(trigger));
         work(&EventRender { catalog, templates, trigger, cluster, cause: event, set: &set, oldest })
@@ -127,20 +123,19 @@ impl Rendering {
 }
 
 /// A tenant's generator takes no name that what is not of that tenant refers to.
-fn check_name(
-    knowledge: &Knowledge,
-    cause: &Cause,
-    Generated { path, key, .. }: &Generated,
-) -> Result<(), String> {
+fn check_name(knowledge: &Knowledge, cause: &Cause, Generated { path, key, .. }: &Generated) -> Result<()> {
     let Some(account) = knowledge.account(cause) else { return Ok(()) };
     if knowledge.catalog.maker_account(key) == Some(account) {
         return Ok(());
     }
     match knowledge.catalog.other_reader(key, account) {
         None => Ok(()),
-        Some(reader) => Err(format!(
-            "{path}: nameFormat: {reader} refers to {}, and is not of ServiceAccount {account}; make {path}.nameFormat differ",
-            described(key)
+        Some(reader) => Err(Error::value(
+            format!("{path}: nameFormat: {reader}"),
+            format!(
+                "refers to {}, and is not of ServiceAccount {account}; make {path}.nameFormat differ",
+                described(key)
+            ),
         )),
     }
 }

@@ -6,6 +6,7 @@ use sluice_api::{ClusterRef, ProfileId, ServiceAccount};
 
 use sluice_protocol::Fault;
 
+use crate::error::Error;
 use crate::rendering::part::Part;
 use crate::rendering::projection::Projection;
 
@@ -25,7 +26,7 @@ pub(crate) struct Rendered {
     /// What its templates read of the management cluster.
     pub(crate) resources: Vec<ResourceRef>,
     /// Where it goes as well, once this is mended.
-    pub(crate) failed: Vec<(ClusterRef, String)>,
+    pub(crate) failed: Vec<(ClusterRef, Error)>,
     /// Why it is not known where it goes besides: nothing of it is withdrawn then.
     pub(crate) unsure: Option<String>,
     /// What is wrong and stops nothing.

@@ -1,9 +1,10 @@
 //! `templateResourceRefs`: objects of the management cluster that templates read by an identifier.
 
 use sluice_api::model::{Cluster, ResourceRef};
-use sluice_api::{Gvk, ObjectKey, identity};
+use sluice_api::{Gvk, ObjectKey, TextError, identity};
 use sluice_template::Stage;
 
+use crate::error::{Error, Result};
 use crate::knowledge::catalog::Catalog;
 use crate::knowledge::reads::Reads;
 use crate::rendering::destination::{Resources, Visible};
@@ -23,7 +24,7 @@ pub(crate) fn visible(
     destination: &Cluster,
     (catalog, templates): (&Catalog, &Templates),
     reads: &mut Reads,
-) -> Result<Visible, String> {
+) -> Result<Visible> {
     let (refs, name) = (&rendered.resources, &rendered.id.name);
     let provider = provider::of_destination(rendered, part, destination, catalog, reads)?;
     let resources = of_destination(refs, (destination, &provider), name, (catalog, templates), reads)?;
@@ -41,21 +42,21 @@ fn of_destination(
     name: &str,
     (catalog, templates): (&Catalog, &Templates),
     reads: &mut Reads,
-) -> Result<Resources, String> {
+) -> Result<Resources> {
     let mut found = Resources::with_capacity(refs.len());
     for item in refs {
         let field = |field: &str, text: &str| {
             let dot = provider::of_cluster(destination, provider);
             let rendered = templates.render(name, text, Stage::Deploy, &dot);
-            rendered.map_err(|error| format!("{}.resource.{field}: {error}", item.path))
+            rendered.map_err(|error| error.within(format!("{}.resource.{field}", item.path)))
         };
         let namespace = namespace_or(field("namespace", &item.namespace)?, &destination.id);
         let key = key(item, namespace, field("name", &item.name)?)?;
         match reads.resource(catalog, &key, &item.attention) {
             Ok(Some(object)) => found.push((item.identifier.clone(), object)),
             Ok(None) if item.optional || reads.is_unknown() => {}
-            Ok(None) => return Err(format!("{}: {}", item.path, missing(&key))),
-            Err(error) => return Err(format!("{}: {key}: {error}", item.path)),
+            Ok(None) => return Err(missing(&key).within(&item.path)),
+            Err(error) => return Err(error.within(key).within(&item.path)),
         }
     }
     Ok(found)
@@ -72,11 +73,12 @@ pub(crate) struct VisibleToEvent {
 
 impl VisibleToEvent {
     /// The error of a template, with the reason where it read what is missing.
-    pub(crate) fn explained(&self, error: String) -> String {
-        let is_named = |identifier: &str| error.contains(&format!("{identifier:?}"));
+    pub(crate) fn explained(&self, error: Error) -> Error {
+        let text = error.to_string();
+        let is_named = |identifier: &str| text.contains(&format!("{identifier:?}"));
         let reasons = self.absent.iter().filter(|(identifier, _)| is_named(identifier));
         let reasons: Vec<_> = reasons.map(|(_, reason)| reason.as_str()).collect();
-        if reasons.is_empty() { error } else { format!("{error}; {}", reasons.join("; ")) }
+        if reasons.is_empty() { error } else { error.explained(reasons.join("; ")) }
     }
 }
 
@@ -90,7 +92,7 @@ pub(crate) fn of_event(
     cluster: &Cluster,
     catalog: &Catalog,
     reads: &mut Reads,
-) -> Result<VisibleToEvent, String> {
+) -> Result<VisibleToEvent> {
     let mut visible = VisibleToEvent::default();
     for item in refs.iter().filter(|item| !item.namespace.contains("{{") && !item.name.contains("{{")) {
         let namespace = namespace_or(item.namespace.clone(), &cluster.id);
@@ -99,22 +101,22 @@ pub(crate) fn of_event(
             Ok(Some(object)) => visible.resources.push((item.identifier.clone(), object)),
             Ok(None) if item.optional || item.namespace.is_empty() || reads.is_unknown() => {}
             Ok(None) => {
-                visible.absent.push((item.identifier.clone(), format!("{}: {}", item.path, missing(&key))));
+                let reason = missing(&key).within(&item.path).to_string();
+                visible.absent.push((item.identifier.clone(), reason));
             }
-            Err(error) => return Err(format!("{}: {key}: {error}", item.path)),
+            Err(error) => return Err(error.within(key).within(&item.path)),
         }
     }
     Ok(visible)
 }
 
-fn key(item: &ResourceRef, namespace: String, name: String) -> Result<ObjectKey, String> {
+fn key(item: &ResourceRef, namespace: String, name: String) -> Result<ObjectKey> {
     if name.is_empty() {
-        return Err(format!(
-            "{}.resource.name: is empty; write a name, or a template that gives one",
-            item.path
-        ));
+        let place = format!("{}.resource.name:", item.path);
+        return Err(Error::value(place, "is empty; write a name, or a template that gives one"));
     }
     let key = ObjectKey { gvk: Gvk::parse(&item.api_version, &item.kind), namespace, name };
-    identity::validate_reference(&key).map_err(|error| format!("{}.resource.{error}", item.path))?;
+    identity::validate_reference(&key)
+        .map_err(|wrong| TextError::from(format!("{}.resource.{wrong}", item.path)))?;
     Ok(key)
 }

@@ -6,27 +6,31 @@ use serde_json::{Value, json};
 use sluice_api::{ServiceAccount, object};
 use sluice_protocol::rows::Policy;
 
+use crate::error::{Error, Result};
+
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// The policies, each role with its binding to the tenant's account, and before them the account.
 ///
 /// # Errors
 /// The reference in which there is something else, or nothing.
-pub(crate) fn granted(tenant: &ServiceAccount, policies: Vec<Policy>) -> Result<Vec<Policy>, String> {
+pub(crate) fn granted(tenant: &ServiceAccount, policies: Vec<Policy>) -> Result<Vec<Policy>> {
     let mut granted = vec![account(tenant)];
     for mut policy in policies {
         let roles = std::mem::take(&mut policy.objects);
         let place = format!("spec.roleRefs: {} {}/{}", policy.kind, policy.namespace, policy.name);
         if roles.is_empty() {
-            return Err(format!(
-                "{place}: holds no Role and no ClusterRole; write one into it, or remove the reference"
+            return Err(Error::value(
+                place + ":",
+                "holds no Role and no ClusterRole; write one into it, or remove the reference",
             ));
         }
         for role in roles {
             let binding = binding(tenant, &role).ok_or_else(|| {
-                format!(
-                    "{place}: {} is no Role and no ClusterRole; a RoleRequest deploys nothing else, move it to a ClusterProfile",
-                    object::describe(&role)
+                let remedy = "a RoleRequest deploys nothing else, move it to a ClusterProfile";
+                Error::value(
+                    format!("{place}: {}", object::describe(&role)),
+                    format!("is no Role and no ClusterRole; {remedy}"),
                 )
             })?;
             policy.objects.extend([role, binding]);
@@ -142,11 +146,11 @@ mod tests {
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n"}});
         let other = json!({"apiVersion": "example.com/v1", "kind": "Role", "metadata": {"name": "r"}});
         for (object, part) in [(pod, "Pod n/p is no Role"), (other, "Role r is no Role")] {
-            let error = granted(&tenant(), vec![mk_policy(vec![object])]).unwrap_err();
+            let error = granted(&tenant(), vec![mk_policy(vec![object])]).unwrap_err().to_string();
             assert!(error.starts_with("spec.roleRefs: ConfigMap default/roles: "), "{error}");
             assert!(error.contains(part) && error.contains("move it to a ClusterProfile"), "{error}");
         }
-        let error = granted(&tenant(), vec![mk_policy(Vec::new())]).unwrap_err();
+        let error = granted(&tenant(), vec![mk_policy(Vec::new())]).unwrap_err().to_string();
         assert!(error.contains("holds no Role"), "{error}");
     }
 }

@@ -7,6 +7,8 @@ use sluice_api::secrets::is_secret;
 use sluice_api::{ClusterRef, ProfileId, few};
 use sluice_protocol::rows::{Cause, Desired};
 
+use crate::error::{Error, Result};
+
 /// A destination and the body of its row, or why there is none.
 pub(crate) type Rendition = (ClusterRef, Result<RowBody, NoRow>);
 
@@ -24,7 +26,7 @@ pub(crate) struct RowBody {
 /// Why a destination gets no row.
 pub(crate) enum NoRow {
     /// Something is wrong.
-    Failed(String),
+    Failed(Error),
     /// It is not known what the cluster can do.
     Unknown,
 }
@@ -39,15 +41,17 @@ pub(crate) fn waiting(clusters: &BTreeSet<ClusterRef>) -> Option<String> {
     })
 }
 
-pub(crate) fn body_of(desired: &Desired) -> Result<RowBody, String> {
+pub(crate) fn body_of(desired: &Desired) -> Result<RowBody> {
     let mut objects = desired.policies.iter().flat_map(|policy| &policy.objects);
     let secret = objects.any(is_secret);
-    Ok(RowBody { bytes: serde_json::to_vec(desired).map_err(|error| error.to_string())?.into(), secret })
+    Ok(RowBody {
+        bytes: serde_json::to_vec(desired).map_err(|error| Error::Json(error.to_string()))?.into(),
+        secret,
+    })
 }
 
 /// What is said where two causes would make a profile of one name.
-pub(crate) fn name_taken(profile: &ProfileId, user: &Cause) -> String {
-    format!(
-        "{profile} is already made by {user}, and stays; make spec.profileNameFormat differ, or rename one of them"
-    )
+pub(crate) fn name_taken(profile: &ProfileId, user: &Cause) -> Error {
+    let remedy = "make spec.profileNameFormat differ, or rename one of them".to_owned();
+    Error::Taken { object: profile.to_string(), by: user.to_string(), remedy }
 }

@@ -8,6 +8,7 @@ use sluice_api::model::{Cluster, Deployment, SpecCommon};
 use sluice_protocol::Fault;
 use sluice_protocol::rows::{Cause, Desired, Policy};
 
+use crate::error::Result;
 use crate::knowledge::Knowledge;
 use crate::knowledge::capabilities::ClusterCapabilities;
 use crate::knowledge::reads::Reads;
@@ -60,7 +61,7 @@ impl Rendering {
         rendered: &mut Rendered,
         taken: &Taken,
         reads: &mut Reads,
-    ) -> Result<Vec<Rendition>, String> {
+    ) -> Result<Vec<Rendition>> {
         let (common, templates) = (knowledge.common(cause)?, &self.templates_of(knowledge, cause));
         let notes = BTreeSet::new();
         let mut render = RowRender { rendering: self, knowledge, cause, common, templates, rendered, notes };
@@ -76,7 +77,7 @@ impl Rendering {
             rows.push(row);
         }
         rendered.warnings.extend(notes);
-        rendered.warnings.extend(waiting(reads.unknown_clusters()).map(Fault::from));
+        rendered.warnings.extend(waiting(reads.unknown_clusters()).map(Fault::new));
         Ok(rows)
     }
 }
@@ -114,7 +115,7 @@ impl RowRender<'_> {
         (cluster, capabilities): (&Cluster, Option<Arc<ClusterCapabilities>>),
         shared: &mut Shared,
         reads: &mut Reads,
-    ) -> Result<RowBody, String> {
+    ) -> Result<RowBody> {
         let kind = (capabilities.as_ref().map(|known| known.digest()), cluster.redeploy());
         let known = (&self.knowledge.catalog, self.templates);
         let visible = resources::visible(self.rendered, part, cluster, known, reads)?;
@@ -139,7 +140,7 @@ impl RowRender<'_> {
         part: &Part,
         (destination, capabilities): (Destination<'_>, Option<&ClusterCapabilities>),
         reads: &mut Reads,
-    ) -> Result<Policies, String> {
+    ) -> Result<Policies> {
         let id = &self.rendered.id;
         let (mut releases, mut notes, mut has_drawn) = (Vec::new(), BTreeSet::new(), false);
         if let Some(capabilities) = capabilities {

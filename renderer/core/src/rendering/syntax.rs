@@ -10,24 +10,26 @@ use sluice_script::Script;
 use sluice_script::cel::Rule;
 use sluice_template::{Options, Program, Stage};
 
+use crate::error::Error;
+
 /// The field, and why its template can never be rendered, of each such template of a trigger or profile.
 pub fn broken_templates(manifest: &Value) -> Vec<(String, String)> {
-    broken_of(model::templates(manifest))
+    broken_of(model::templates(manifest)).map(|(field, error)| (field, error.to_string())).collect()
 }
 
-fn broken_of(templates: Vec<Templated<'_>>) -> Vec<(String, String)> {
+fn broken_of(templates: Vec<Templated<'_>>) -> impl Iterator<Item = (String, Error)> {
     let broken = |one: Templated<'_>| {
         let error = broken(&one.path, one.text, one.sees)?;
         Some((one.path, error))
     };
-    templates.into_iter().filter_map(broken).collect()
+    templates.into_iter().filter_map(broken)
 }
 
 /// What is said of a trigger with templates that can never be rendered.
-pub(crate) fn broken_trigger(trigger: &Trigger) -> Option<String> {
+pub(crate) fn broken_trigger(trigger: &Trigger) -> Option<Error> {
     let broken = broken_of(model::templates_of(&trigger.kind, &trigger.common.raw));
-    let errors: Vec<_> = broken.into_iter().map(|(field, error)| format!("{field}: {error}")).collect();
-    (!errors.is_empty()).then(|| errors.join("; "))
+    let errors: Vec<_> = broken.map(|(field, error)| error.within(field)).collect();
+    (!errors.is_empty()).then_some(Error::Several(errors))
 }
 
 /// Whether the name of the EventSource can never be rendered, on whichever cluster.
@@ -36,14 +38,14 @@ pub(crate) fn has_broken_source_name(trigger: &Trigger) -> bool {
 }
 
 /// Why the template of a field can never be rendered.
-fn broken(field: &str, text: &str, sees: Sees) -> Option<String> {
+fn broken(field: &str, text: &str, sees: Sees) -> Option<Error> {
     let stage = match sees {
         Sees::Source | Sees::Event => Stage::Event,
         Sees::Destination => Stage::Deploy,
     };
     let options = Options { stage, ..Options::default() };
     let error = Program::compile(field, text, &options).err()?;
-    Some(format!("{error}; correct the template"))
+    Some(Error::from(error).explained("correct the template"))
 }
 
 /// Why an EventSource can never judge anything: its first field that is wrong.

@@ -8,6 +8,7 @@ use sluice_api::secrets::{is_secret, without_message};
 use sluice_api::{ClusterRef, Digest, ObjectKey};
 use sluice_template::{Cache, Data, Engine, Env, Limits, NoEngine, Options, Request, Stage};
 
+use crate::error::{Error, Result};
 use crate::rendering::chart_outputs::Outputs;
 use crate::rendering::content::Manifests;
 use crate::rendering::destination::{Destination, Resources};
@@ -118,13 +119,7 @@ impl Templates {
     ///
     /// # Errors
     /// The engine's message, with template name, line and column.
-    pub(crate) fn render(
-        &self,
-        name: &str,
-        text: &str,
-        stage: Stage,
-        dot: &Data<'_>,
-    ) -> Result<String, String> {
+    pub(crate) fn render(&self, name: &str, text: &str, stage: Stage, dot: &Data<'_>) -> Result<String> {
         self.run(Language::Go, (name, text), stage, (dot, &Resources::new()), None)
     }
 
@@ -138,7 +133,7 @@ impl Templates {
         name: &str,
         text: &str,
         destination: Destination<'_>,
-    ) -> Result<String, String> {
+    ) -> Result<String> {
         let (dot, place) = (destination.dot(), Some(&destination.cluster.id));
         self.run(language, (name, text), Stage::Deploy, (&dot, destination.resources), place)
     }
@@ -153,7 +148,7 @@ impl Templates {
         language: Language,
         (name, text): (&str, &str),
         dot: &Data<'_>,
-    ) -> Result<String, String> {
+    ) -> Result<String> {
         self.run(language, (name, text), Stage::Event, (dot, &Resources::new()), Some(cluster))
     }
 
@@ -171,7 +166,7 @@ impl Templates {
         stage: Stage,
         (dot, resources): (&Data<'_>, &Resources),
         place: Option<&ClusterRef>,
-    ) -> Result<String, String> {
+    ) -> Result<String> {
         if !language.has_actions(text) {
             return Ok(text.to_owned());
         }
@@ -180,14 +175,14 @@ impl Templates {
             resources.iter().fold(env, |env, (identifier, object)| env.with_resource(identifier, object));
         let rendered = if language == Language::Tera {
             let request = Request { name, text, stage, dot, env: &env, limits: &self.limits };
-            self.tera.render(&request).map_err(|error| error.to_string())
+            self.tera.render(&request).map_err(Error::from)
         } else {
             let options = Options { stage, ..Options::default() };
-            let program = self.cache.get(name, text, &options).map_err(|error| error.to_string())?;
-            program.render(dot, &env, &self.limits).map_err(|error| error.to_string())
+            let program = self.cache.get(name, text, &options)?;
+            program.render(dot, &env, &self.limits).map_err(Error::from)
         };
         let reads_secret = || resources.iter().any(|(_, object)| is_secret(object)) || holds_secret(dot);
-        rendered.map_err(|error| if reads_secret() { without_message(&error) } else { error })
+        rendered.map_err(|error| error.covered_if(reads_secret(), without_message))
     }
 }
 
@@ -244,7 +239,7 @@ mod tests {
         Templates::new(&Limits::default(), &salt, &Caches::default())
     }
 
-    fn render(templates: &Templates, text: &str) -> Result<String, String> {
+    fn render(templates: &Templates, text: &str) -> Result<String> {
         templates.render("t", text, Stage::Event, &cluster_only(&json!({"metadata": {"name": "c"}})))
     }
 
@@ -282,7 +277,7 @@ mod tests {
         let templates = mk_templates();
         for _ in 0..2 {
             let error = render(&templates, "a\n{{ .Cluster.nope.x }}").unwrap_err();
-            assert!(error.starts_with("template: t:2:"), "{error}");
+            assert!(error.to_string().starts_with("template: t:2:"), "{error}");
         }
     }
 
@@ -296,7 +291,7 @@ mod tests {
         let text = mk_templates().render("t", text, Stage::Event, &dot);
         assert_eq!(text.unwrap(), "apps/v1 Deployment n/d");
         let lower = mk_templates().render("t", "{{ .MatchingResource.name }}", Stage::Event, &dot);
-        assert!(lower.unwrap_err().contains("name"), "it is a struct of Go, not a map");
+        assert!(lower.unwrap_err().to_string().contains("name"), "it is a struct of Go, not a map");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use serde_json::json;
 use sluice_api::secrets::{without_message, without_text};
 use sluice_script::Script;
 
+use crate::error::{Error, Result};
 use crate::rendering::destination::Destination;
 use crate::rendering::part::PolicySource;
 use crate::rendering::templates::Templates;
@@ -19,7 +20,7 @@ pub(crate) fn for_destination(
     destination: Destination<'_>,
     name: &str,
     templates: &Templates,
-) -> Result<String, String> {
+) -> Result<String> {
     match templates.veil().open(text) {
         None => written(source, text, destination, name, templates)
             .map_err(|error| without_secrets(source, destination, error)),
@@ -31,11 +32,11 @@ pub(crate) fn for_destination(
 }
 
 /// Why a text cannot be rendered or read, without what is secret in it.
-fn without_secrets(source: &PolicySource, destination: Destination<'_>, error: String) -> String {
+fn without_secrets(source: &PolicySource, destination: Destination<'_>, error: Error) -> Error {
     if source.kind == "Secret" {
-        return without_text(&error);
+        return error.covered(without_text);
     }
-    if source.lua && destination.reads_secret() { without_message(&error) } else { error }
+    error.covered_if(source.lua && destination.reads_secret(), without_message)
 }
 
 fn written(
@@ -44,7 +45,7 @@ fn written(
     destination: Destination<'_>,
     name: &str,
     templates: &Templates,
-) -> Result<String, String> {
+) -> Result<String> {
     let rendered = if source.per_destination {
         templates.render_for(source.language, name, text, destination)?
     } else {
@@ -53,11 +54,11 @@ fn written(
     if !source.lua {
         return Ok(rendered);
     }
-    let script = Script::compile(&rendered).map_err(|error| error.to_string())?;
+    let script = Script::compile(&rendered)?;
     let mut resources = json!({"Cluster": *destination.cluster.object});
     for (identifier, object) in destination.resources.iter().chain(destination.provider) {
         resources[identifier.as_str()] = (**object).clone();
     }
     let env = templates.env(name, &rendered, Some(&destination.cluster.id));
-    script.generate(&resources, &env, &sluice_script::Limits::default()).map_err(|error| error.to_string())
+    Ok(script.generate(&resources, &env, &sluice_script::Limits::default())?)
 }

@@ -10,6 +10,8 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::error::Result;
+
 /// What a text is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadAs {
@@ -30,18 +32,13 @@ pub trait Veil: Debug + Send + Sync {
     ///
     /// # Errors
     /// That it cannot be rendered, without what it says.
-    fn close(&self, sealed: &str, rendered: Result<String, String>) -> Result<String, String>;
+    fn close(&self, sealed: &str, rendered: Result<String>) -> Result<String>;
 
     /// What became of a sealed text, without values.
     ///
     /// # Errors
     /// That it cannot be rendered or read, without what it says.
-    fn cover(
-        &self,
-        sealed: &str,
-        read_as: ReadAs,
-        rendered: Result<String, String>,
-    ) -> Result<String, String>;
+    fn cover(&self, sealed: &str, read_as: ReadAs, rendered: Result<String>) -> Result<String>;
 }
 
 /// No text is sealed.
@@ -55,11 +52,11 @@ impl Veil for NoVeil {
         None
     }
 
-    fn close(&self, _: &str, rendered: Result<String, String>) -> Result<String, String> {
+    fn close(&self, _: &str, rendered: Result<String>) -> Result<String> {
         rendered
     }
 
-    fn cover(&self, _: &str, _: ReadAs, rendered: Result<String, String>) -> Result<String, String> {
+    fn cover(&self, _: &str, _: ReadAs, rendered: Result<String>) -> Result<String> {
         rendered
     }
 }

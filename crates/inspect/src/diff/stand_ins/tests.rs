@@ -17,7 +17,11 @@ fn shown(of: &StandIns, object: Value) -> String {
 }
 
 /// What a render makes of a text of a Secret.
-fn covered(read_as: ReadAs, text: &str) -> Result<String, String> {
+fn failed(text: &str) -> Error {
+    sluice_api::TextError::from(text).into()
+}
+
+fn covered(read_as: ReadAs, text: &str) -> Result<String> {
     let stand_ins = StandIns::default();
     let sealed = shown(&stand_ins, secret(SECRET_TYPE, text));
     let opened = stand_ins.open(&sealed).unwrap();
@@ -97,14 +101,14 @@ fn what_a_definition_defines_is_shown() {
 #[test]
 fn what_cannot_be_read_has_one_stand_in_that_changes_with_it() {
     let error = |text: &str| {
-        let error = covered(ReadAs::Manifests, text).unwrap_err();
+        let error = covered(ReadAs::Manifests, text).unwrap_err().to_string();
         assert!(error.starts_with("masked-") && !error.contains("hunter2"), "{error}");
     };
     ["a: [hunter2", "hunter2", "5", "- a: hunter2", "- 'a: ['"].into_iter().for_each(error);
     let stand_ins = StandIns::default();
     let said = |text: &str| {
         let sealed = shown(&stand_ins, secret(SECRET_TYPE, text));
-        stand_ins.cover(&sealed, ReadAs::Manifests, Err("at hunter2".into())).unwrap_err()
+        stand_ins.cover(&sealed, ReadAs::Manifests, Err(failed("at hunter2"))).unwrap_err().to_string()
     };
     assert_eq!(said("{{ hunter2"), said("{{ hunter2"));
     assert_ne!(said("{{ hunter2"), said("{{ hunter3"));
@@ -143,8 +147,10 @@ fn what_was_rendered_for_an_event_is_sealed_again() {
     let again = stand_ins.close(&sealed, Ok("kind: X # hunter2".into())).unwrap();
     assert!(again.starts_with("masked-") && again != sealed, "{again}");
     assert_eq!(stand_ins.open(&again).as_deref(), Some("kind: X # hunter2"));
-    let error = stand_ins.close(&sealed, Err("hunter2".into())).unwrap_err();
+    let error = stand_ins.close(&sealed, Err(failed("hunter2"))).unwrap_err().to_string();
     assert!(error.contains(&sealed) && !error.contains("hunter2"), "{error}");
+    let limit = sluice_api::TextError::Limit("hunter2".to_owned());
+    assert!(stand_ins.close(&sealed, Err(limit.into())).unwrap_err().is_limit());
 }
 
 #[test]

@@ -4,6 +4,7 @@ use serde_json::Value;
 use sluice_api::model::{HelmChart, SecretRef};
 use sluice_api::object;
 
+use crate::error::{Error, Result};
 use crate::knowledge::catalog::{Catalog, ContentKey};
 use crate::knowledge::chart_request::Access;
 use crate::knowledge::reads::Reads;
@@ -21,14 +22,14 @@ pub(crate) fn of(
     namespace: impl Fn(&str) -> String,
     catalog: &Catalog,
     reads: &mut Reads,
-) -> Result<Access, String> {
+) -> Result<Access> {
     let mut secret = |reference: &SecretRef| {
         let key: ContentKey = ("Secret".to_owned(), namespace(&reference.namespace), reference.name.clone());
         let named = format!("{}: Secret {}/{}", reference.path, key.1, key.2);
-        let found = reads.content(catalog, &key).map_err(|error| format!("{}: {error}", reference.path))?;
+        let found = reads.content(catalog, &key).map_err(|error| error.within(&reference.path))?;
         match found.cloned() {
             Some(found) => Ok((found, named)),
-            None => Err(format!("{named} does not exist in the management cluster; create it")),
+            None => Err(Error::Absent { object: named, or: String::new() }),
         }
     };
     let mut access = Access {
@@ -38,16 +39,17 @@ pub(crate) fn of(
     };
     if let Some(reference) = &chart.access.credentials {
         let (found, named) = secret(reference)?;
-        access.login = Some(login(&found, &chart.access.key, host(&chart.repository_url)).ok_or_else(|| {
-            format!(
-                "{named} has neither username and password nor a registry configuration for the host; add them"
-            )
-        })?);
+        access.login =
+            Some(login(&found, &chart.access.key, host(&chart.repository_url)).ok_or_else(|| {
+                let lacks =
+                    "has neither username and password nor a registry configuration for the host; add them";
+                Error::value(named, lacks)
+            })?);
     }
     if let Some(reference) = &chart.access.ca {
         let (found, named) = secret(reference)?;
         let ca = ["ca.crt", "ca", "caFile"].iter().find_map(|key| value(&found, key));
-        access.ca = Some(ca.ok_or_else(|| format!("{named} has no ca.crt; add it"))?);
+        access.ca = Some(ca.ok_or_else(|| Error::value(named, "has no ca.crt; add it"))?);
     }
     Ok(access)
 }

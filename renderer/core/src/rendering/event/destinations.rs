@@ -5,6 +5,7 @@ use sluice_api::{ClusterKind, ClusterRef, Gvk};
 use sluice_template::Data;
 
 use super::EventRender;
+use crate::error::{Error, Result};
 
 /// Where a profile goes.
 pub(super) struct Destinations {
@@ -20,7 +21,7 @@ impl Destinations {
 }
 
 impl EventRender<'_> {
-    pub(super) fn destinations(&self, dot: &Data<'_>) -> Result<Destinations, String> {
+    pub(super) fn destinations(&self, dot: &Data<'_>) -> Result<Destinations> {
         if let Some(destination) = &self.trigger.destination_cluster {
             let id = self.destination_cluster(destination, dot)?;
             if self.catalog.fleet.clusters().contains_key(&id) {
@@ -37,20 +38,13 @@ impl EventRender<'_> {
         Ok(Destinations::of(selected.map(|cluster| cluster.id.clone()).collect()))
     }
 
-    fn destination_cluster(
-        &self,
-        destination: &DestinationCluster,
-        dot: &Data<'_>,
-    ) -> Result<ClusterRef, String> {
-        let rendered = |field: &str, text: &str| {
-            self.template(text, dot).map_err(|error| format!("spec.destinationCluster.{field}: {error}"))
-        };
+    fn destination_cluster(&self, destination: &DestinationCluster, dot: &Data<'_>) -> Result<ClusterRef> {
+        let place = |field: &str| format!("spec.destinationCluster.{field}");
+        let rendered =
+            |field: &str, text: &str| self.template(text, dot).map_err(|error| error.within(place(field)));
         let field = |field: &str, text: &str| {
-            let empty = || {
-                format!(
-                    "spec.destinationCluster.{field}: is empty; write a value, or a template that gives one"
-                )
-            };
+            let empty =
+                || Error::value(place(field) + ":", "is empty; write a value, or a template that gives one");
             let text = rendered(field, text)?;
             if text.is_empty() { Err(empty()) } else { Ok(text) }
         };
@@ -59,15 +53,17 @@ impl EventRender<'_> {
             "SveltosCluster" => (ClusterKind::Sveltos, LIB_GROUP),
             "Cluster" => (ClusterKind::Capi, CAPI_GROUP),
             other => {
-                return Err(format!(
-                    "spec.destinationCluster.kind: unknown kind {other:?}; use SveltosCluster or Cluster"
+                return Err(Error::value(
+                    format!("spec.destinationCluster.kind: unknown kind {other:?};"),
+                    "use SveltosCluster or Cluster",
                 ));
             }
         };
         let version = rendered("apiVersion", &destination.api_version)?;
         if !version.is_empty() && Gvk::parse(&version, &named).group != group {
-            return Err(format!(
-                "spec.destinationCluster.apiVersion: {version:?} has no kind {named}; write {group}/<version>, or leave it out"
+            return Err(Error::value(
+                format!("spec.destinationCluster.apiVersion: {version:?}"),
+                format!("has no kind {named}; write {group}/<version>, or leave it out"),
             ));
         }
         let namespace = field("namespace", &destination.namespace)?;

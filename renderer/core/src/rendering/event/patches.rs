@@ -8,6 +8,7 @@ use sluice_api::model::{HelmChart, PolicyRef};
 use sluice_template::{Data, Stage};
 
 use super::EventRender;
+use crate::error::{Error, Result};
 use crate::knowledge::reads::Reads;
 use crate::rendering::language::Language;
 use crate::rendering::part::{Part, PolicySource};
@@ -19,7 +20,7 @@ use crate::rendering::provider;
 pub(super) struct Patched {
     pub(super) parts: Vec<Part>,
     /// Destinations for which what is named is not there.
-    pub(super) failed: Vec<(ClusterRef, String)>,
+    pub(super) failed: Vec<(ClusterRef, Error)>,
     /// What patches are named, for the spec of the profile.
     pub(super) refs: Vec<Value>,
     /// The charts with what the event has made of their fields.
@@ -52,7 +53,7 @@ impl EventRender<'_> {
         destinations: Vec<ClusterRef>,
         dot: &Data<'_>,
         reads: &mut Reads,
-    ) -> Result<Patched, String> {
+    ) -> Result<Patched> {
         let items = self.trigger.common.patches_from.iter().map(|item| self.named_by_event(item, dot));
         let items: Vec<PolicyRef> = items.collect::<Result<_, _>>()?;
         let charts = self.trigger.common.helm_charts.iter().map(|chart| self.chart(chart, dot));
@@ -87,12 +88,7 @@ impl EventRender<'_> {
         Ok(patched)
     }
 
-    fn found(
-        &self,
-        named: &Named,
-        dot: &Data<'_>,
-        reads: &mut Reads,
-    ) -> Result<(Found, Vec<Projection>), String> {
+    fn found(&self, named: &Named, dot: &Data<'_>, reads: &mut Reads) -> Result<(Found, Vec<Projection>)> {
         let mut projections = Vec::new();
         let mut sources = |items: &[PolicyRef]| {
             let mut sources = Vec::new();
@@ -102,7 +98,7 @@ impl EventRender<'_> {
                     projections.extend(projection);
                 }
             }
-            Ok::<_, String>(sources)
+            Ok::<_, Error>(sources)
         };
         let patches = sources(&named.patches)?;
         let values = named.values.iter().map(|items| sources(items)).collect::<Result<_, _>>()?;
@@ -110,27 +106,20 @@ impl EventRender<'_> {
     }
 
     /// A chart with what the event makes of its fields.
-    fn chart(&self, chart: &HelmChart, dot: &Data<'_>) -> Result<HelmChart, String> {
+    fn chart(&self, chart: &HelmChart, dot: &Data<'_>) -> Result<HelmChart> {
         let values_from = chart.values_from.iter().map(|item| self.named_by_event(item, dot));
         let values_from = values_from.collect::<Result<_, _>>()?;
         Ok(HelmChart {
             values_from,
-            ..chart.rendered(|field, text| {
-                self.template(text, dot).map_err(|error| format!("{field}: {error}"))
-            })?
+            ..chart.rendered(|field, text| self.template(text, dot).map_err(|error| error.within(field)))?
         })
     }
 
-    fn named_by_event(&self, item: &PolicyRef, dot: &Data<'_>) -> Result<PolicyRef, String> {
+    fn named_by_event(&self, item: &PolicyRef, dot: &Data<'_>) -> Result<PolicyRef> {
         named(item, |text| self.template(text, dot))
     }
 
-    fn named_by_destination(
-        &self,
-        item: &PolicyRef,
-        profile: &str,
-        dot: &Data<'_>,
-    ) -> Result<PolicyRef, String> {
+    fn named_by_destination(&self, item: &PolicyRef, profile: &str, dot: &Data<'_>) -> Result<PolicyRef> {
         named(item, |text| self.templates.render(profile, text, Stage::Deploy, dot))
     }
 }
@@ -142,7 +131,7 @@ impl Named {
         self.patches.iter().chain(self.values.iter().flatten())
     }
 
-    fn rendered(&self, name: impl Fn(&PolicyRef) -> Result<PolicyRef, String>) -> Result<Self, String> {
+    fn rendered(&self, name: impl Fn(&PolicyRef) -> Result<PolicyRef>) -> Result<Self> {
         let all = |items: &Vec<PolicyRef>| items.iter().map(&name).collect::<Result<Vec<_>, _>>();
         Ok(Self {
             patches: all(&self.patches)?,
@@ -160,9 +149,10 @@ impl Found {
     }
 }
 
-fn named(item: &PolicyRef, render: impl Fn(&str) -> Result<String, String>) -> Result<PolicyRef, String> {
-    let field =
-        |field: &str, text: &str| render(text).map_err(|error| format!("{}.{field}: {error}", item.path));
+fn named(item: &PolicyRef, render: impl Fn(&str) -> Result<String>) -> Result<PolicyRef> {
+    let field = |field: &str, text: &str| {
+        render(text).map_err(|error| error.within(format!("{}.{field}", item.path)))
+    };
     let (namespace, name) = (field("namespace", &item.namespace)?, field("name", &item.name)?);
     Ok(PolicyRef { namespace, name, ..item.clone() })
 }
