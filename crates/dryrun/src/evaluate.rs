@@ -58,7 +58,10 @@ impl Evaluator {
         if kind != "EventSource" {
             return Err(format!("{} is no EventSource", object::describe(manifest)));
         }
-        Ok(Self { program: Program::compile(manifest)?, manifest: manifest.clone() })
+        Ok(Self {
+            program: Program::compile(manifest).map_err(|error| error.to_string())?,
+            manifest: manifest.clone(),
+        })
     }
 
     /// Asks it about objects that are in one cluster together, as a server would hold them, with the limits of a matcher, in their order. Where a script
@@ -92,7 +95,7 @@ impl Evaluator {
             Outcome::Match(selectors) => Some(selectors),
             Outcome::NoMatch => None,
             Outcome::Failed(error) => {
-                evaluation.error = Some(error);
+                evaluation.error = Some(error.to_string());
                 None
             }
         };

@@ -6,6 +6,7 @@ use sluice_api::secrets::{is_secret, without_message};
 use sluice_script::cel::{Rule, Unanswered};
 use sluice_script::{Limits, Script};
 
+use crate::error::{Error, Result};
 use crate::program::SelectorOutcome;
 
 /// Rules and script of one selector, compiled.
@@ -23,8 +24,9 @@ impl Condition {
     ///
     /// # Errors
     /// The field and the reason.
-    pub(crate) fn compile(source: &str, selector: &ResourceSelector) -> Result<Self, String> {
-        let named = |path: &str, error| format!("EventSource {source}: {path}: {error}");
+    pub(crate) fn compile(source: &str, selector: &ResourceSelector) -> Result<Self> {
+        let named =
+            |path: &str, error| Error::Compile { name: source.to_owned(), path: path.to_owned(), error };
         let mut rules = Vec::new();
         for (number, rule) in (1..).zip(&selector.rules) {
             let compiled = Rule::compile(&rule.rule).map_err(|error| named(&rule.path, error))?;
@@ -41,7 +43,7 @@ impl Condition {
         match (self.say(object, limits), is_secret(object)) {
             (SelectorOutcome::Yes(_), true) => SelectorOutcome::Yes(String::new()),
             (SelectorOutcome::No(_), true) => SelectorOutcome::No("a rule or script says no".to_owned()),
-            (SelectorOutcome::Failed(error), true) => SelectorOutcome::Failed(without_message(&error)),
+            (SelectorOutcome::Failed(error), true) => SelectorOutcome::Failed(error.covered(without_message)),
             (answer, false) => answer,
         }
     }
@@ -53,20 +55,20 @@ impl Condition {
                 Ok(true) => return SelectorOutcome::Yes(format!("{name} is true")),
                 Ok(false) => reasons.push(format!("{name} is false")),
                 Err(Unanswered::Undecided(text)) => reasons.push(format!("{name} has no value: {text}")),
-                Err(Unanswered::Limit(text)) => failed = failed.or(Some(format!("{name}: {text}"))),
+                Err(error) => failed = failed.or_else(|| Some(Error::Rule { rule: name.clone(), error })),
             }
         }
         let verdict = match &self.script {
             None if self.rules.is_empty() => return SelectorOutcome::Yes(String::new()),
             None => None,
             Some(script) => match script.evaluate(object, limits) {
-                Err(error) => return SelectorOutcome::Failed(error.to_string()),
+                Err(error) => return SelectorOutcome::Failed(error.into()),
                 Ok(verdict) if verdict.matching => return SelectorOutcome::Yes(verdict.message),
                 Ok(verdict) => Some(verdict.message),
             },
         };
-        if let Some(text) = failed {
-            return SelectorOutcome::Failed(text);
+        if let Some(error) = failed {
+            return SelectorOutcome::Failed(error);
         }
         reasons.extend(verdict.filter(|message| !message.is_empty()));
         SelectorOutcome::No(reasons.join("; "))
@@ -138,7 +140,7 @@ mod tests {
         let ones = vec!["1"; 200].join(",");
         let long = format!("[{ones}].all(x, [{ones}].all(y, true))");
         assert!(
-            matches!(ask(&[&long], None, None), SelectorOutcome::Failed(text) if text.contains("ran for too long"))
+            matches!(ask(&[&long], None, None), SelectorOutcome::Failed(error) if error.is_limit() && error.to_string().contains("ran for too long"))
         );
         assert!(matches!(ask(&[&long, "true"], None, None), SelectorOutcome::Yes(_)));
     }

@@ -11,12 +11,14 @@
 #![forbid(unsafe_code)]
 
 mod condition;
+mod error;
 mod live;
 mod matcher;
 mod messages;
 mod program;
 mod reported;
 
+pub use error::{Error, Result, RowError};
 pub use matcher::{Config, Matcher};
 pub use messages::{Effect, ExternalInput};
 pub use program::{Outcome, Program, SelectorOutcome};

@@ -8,18 +8,19 @@ use sluice_api::{Digest, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest, Lacking};
 use sluice_protocol::{Revision, Sequence, View};
 
+use crate::error::Result;
 use crate::program::Program;
 
 /// Compiled sources by the digest of their manifest: clusters with the same sources share them.
 #[derive(Default)]
-pub(crate) struct Programs(HashMap<Digest, Arc<Result<Program, String>>>);
+pub(crate) struct Programs(HashMap<Digest, Arc<Result<Program>>>);
 
 /// One source on one cluster.
 pub(crate) struct LiveSource {
     pub(crate) name: String,
     pub(crate) changed: Revision,
     /// The last form that could be read, while the newest cannot.
-    pub(crate) program: Arc<Result<Program, String>>,
+    pub(crate) program: Arc<Result<Program>>,
 }
 
 /// What is known of one cluster.
@@ -68,7 +69,7 @@ pub(crate) struct Difference {
 }
 
 impl Programs {
-    fn get(&mut self, manifest: &serde_json::Value) -> Arc<Result<Program, String>> {
+    fn get(&mut self, manifest: &serde_json::Value) -> Arc<Result<Program>> {
         let text = manifest.to_string();
         let entry = self.0.entry(Digest::of(&[text.as_bytes()]));
         entry.or_insert_with(|| Arc::new(Program::compile(manifest))).clone()

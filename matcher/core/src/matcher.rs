@@ -13,6 +13,7 @@ use sluice_protocol::{
 };
 use sluice_script::Limits;
 
+use crate::error::Error;
 use crate::live::{Live, Programs};
 use crate::messages::{Effect, ExternalInput};
 use crate::program::{Outcome, Program, watches};
@@ -134,12 +135,9 @@ impl Matcher {
         let object = match object_of(row, key) {
             Ok(object) => object,
             Err(error) => {
-                let text = format!(
-                    "the row cannot be read ({error}); it is rewritten when the object changes or the agent restarts"
-                );
                 // What was reported of it stays: nothing says that it is gone.
                 programs.iter().for_each(|(name, _)| self.keep_verdict(cluster, key, name, step));
-                return self.note(cluster, About::Object(key.clone()), Some(text), step);
+                return self.note(cluster, About::Object(key.clone()), Some(error.into()), step);
             }
         };
         self.note(cluster, About::Object(key.clone()), None, step);
@@ -208,7 +206,7 @@ impl Matcher {
         ended.into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
     }
 
-    fn note(&mut self, cluster: &ClusterRef, about: About, error: Option<String>, step: &mut Step<Effect>) {
+    fn note(&mut self, cluster: &ClusterRef, about: About, error: Option<Error>, step: &mut Step<Effect>) {
         let told = self.problems.note(ProblemKey::on(cluster, about), error.map(Fault::from));
         told.into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
     }

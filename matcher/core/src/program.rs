@@ -7,6 +7,7 @@ use sluice_api::model::{EventSource, ResourceSelector};
 use sluice_script::Limits;
 
 use crate::condition::Condition;
+use crate::error::{Error, Result};
 
 // D-0806: programs are compiled once, by content.
 /// An EventSource, ready to judge objects.
@@ -25,7 +26,7 @@ pub enum Outcome {
     /// It is none.
     NoMatch,
     /// A script failed, or needed too much; the last verdict stays.
-    Failed(String),
+    Failed(Error),
 }
 
 /// What one resource selector, or one of the criteria, says of an object, for people.
@@ -36,7 +37,7 @@ pub enum SelectorOutcome {
     /// It is none: the condition that does not hold, or the script's message.
     No(String),
     /// The script failed, or a rule needed too much.
-    Failed(String),
+    Failed(Error),
 }
 
 impl Program {
@@ -44,8 +45,8 @@ impl Program {
     ///
     /// # Errors
     /// The field and the reason.
-    pub fn compile(manifest: &Value) -> Result<Self, String> {
-        let source = EventSource::read(manifest).map_err(|error| error.to_string())?;
+    pub fn compile(manifest: &Value) -> Result<Self> {
+        let source = EventSource::read(manifest)?;
         let compile = |selector| Condition::compile(&source.name, selector);
         Ok(Self { conditions: source.selectors.iter().map(compile).collect::<Result<_, _>>()?, source })
     }
@@ -119,7 +120,7 @@ fn is_deleted(object: &Value) -> bool {
 }
 
 /// Whether a source can have to do with objects of this kind; one that cannot be compiled may.
-pub(crate) fn watches(program: &Result<Program, String>, key: &ObjectKey) -> bool {
+pub(crate) fn watches(program: &Result<Program>, key: &ObjectKey) -> bool {
     program.as_ref().map_or(true, |program| program.watches(key))
 }
 
@@ -153,7 +154,7 @@ mod tests {
     fn a_failing_script_is_no_verdict() {
         let selectors = json!([{"version": "v1", "kind": "Service", "evaluate": "function evaluate() return obj.a.b end"}]);
         assert!(
-            matches!(judge(selectors, service(json!({}))), Outcome::Failed(text) if text.contains("index nil"))
+            matches!(judge(selectors, service(json!({}))), Outcome::Failed(error) if error.to_string().contains("index nil"))
         );
     }
 
@@ -201,7 +202,10 @@ mod tests {
         else {
             panic!("{answers:?}")
         };
-        assert!(kind.contains("\"v1/Pod\"") && plain.is_empty() && failed.contains('x'), "{answers:?}");
+        assert!(
+            kind.contains("\"v1/Pod\"") && plain.is_empty() && failed.to_string().contains('x'),
+            "{answers:?}"
+        );
         assert_eq!((good.as_str(), bad.as_str()), ("good", "bad"));
     }
 
@@ -266,19 +270,19 @@ mod tests {
     fn broken_scripts_are_named_when_compiled() {
         let manifest = json!({"kind": "EventSource", "metadata": {"name": "s"},
             "spec": {"resourceSelectors": [{"version": "v1", "kind": "Pod", "evaluate": "function evaluate("}]}});
-        let error = Program::compile(&manifest).unwrap_err();
+        let error = Program::compile(&manifest).unwrap_err().to_string();
         assert!(
             error.starts_with("EventSource s: spec.resourceSelectors[0].evaluate: evaluate:1:"),
             "{error}"
         );
         let rule = json!({"kind": "EventSource", "metadata": {"name": "s"},
             "spec": {"resourceSelectors": [{"version": "v1", "kind": "Pod", "evaluateCEL": [{"name": "a", "rule": "1 +"}]}]}});
-        let error = Program::compile(&rule).unwrap_err();
+        let error = Program::compile(&rule).unwrap_err().to_string();
         let field = "EventSource s: spec.resourceSelectors[0].evaluateCEL[0].rule: 1:4: ";
         assert!(error.starts_with(field), "{error}");
         let flat = json!({"kind": "EventSource", "metadata": {"name": "s"},
             "spec": {"version": "v1", "kind": "Pod", "script": "function evaluate("}});
-        let error = Program::compile(&flat).unwrap_err();
+        let error = Program::compile(&flat).unwrap_err().to_string();
         assert!(error.starts_with("EventSource s: spec.script: evaluate:1:"), "{error}");
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn explain(facts: &Facts, target: &Target, steps: &mut Steps) {
 struct Source {
     name: String,
     manifest: Arc<Value>,
-    program: Result<Program, String>,
+    program: sluice_matcher_core::Result<Program>,
     /// Whether a trigger listens to it on the cluster: only then agents and matchers work for it.
     live: bool,
 }
@@ -133,7 +133,7 @@ fn known(
     let cluster = facts.cluster.to_string();
     for source in looking(sources, target, &of.objects, steps) {
         let verdict = match &source.program {
-            Err(error) => broken(source, error, of, steps),
+            Err(error) => broken(source, &error.to_string(), of, steps),
             Ok(_) if of.objects.is_empty() => none_of(facts, source, of, target, steps),
             Ok(program) => {
                 let watched = of.objects.iter().filter(|(key, _)| program.watches(key));

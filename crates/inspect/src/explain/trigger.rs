@@ -116,7 +116,11 @@ fn source(facts: &Facts, name: &str, clusters: BTreeSet<ClusterRef>, steps: &mut
             Some(Source { program, clusters, selects, hears })
         }
         (Err(error), _) => {
-            steps.no("source", error, "correct the field; the last form that could be used stays");
+            steps.no(
+                "source",
+                error.to_string(),
+                "correct the field; the last form that could be used stays",
+            );
             None
         }
         (_, Err(error)) => {

@@ -5,12 +5,15 @@ use sluice_api::ObjectKey;
 use sluice_api::cloud_event::is_event;
 use sluice_protocol::{Meta, Row, Subject};
 
+use crate::error::RowError;
+
 /// The object of a row, which is what its subject says.
 ///
 /// # Errors
 /// Why it cannot be read.
-pub(super) fn object_of(row: &Row, key: &ObjectKey) -> Result<Value, String> {
-    let object = serde_json::from_slice::<Value>(&row.body).map_err(|error| error.to_string())?;
+pub(super) fn object_of(row: &Row, key: &ObjectKey) -> Result<Value, RowError> {
+    let object =
+        serde_json::from_slice::<Value>(&row.body).map_err(|error| RowError::Json(error.to_string()))?;
     is_of(key, &object)?;
     order_of(row)?;
     Ok(object)
@@ -18,20 +21,20 @@ pub(super) fn object_of(row: &Row, key: &ObjectKey) -> Result<Value, String> {
 
 // D-0810: a row that holds another object than its subject says is no event.
 /// A row says of its subject what it says, and of nothing else.
-fn is_of(key: &ObjectKey, object: &Value) -> Result<(), String> {
+fn is_of(key: &ObjectKey, object: &Value) -> Result<(), RowError> {
     match ObjectKey::of(object) {
         _ if is_event(key) => Ok(()),
         Some(found) if found == *key => Ok(()),
-        Some(found) => Err(format!("it holds {found}")),
-        None => Err("it holds no object".to_owned()),
+        Some(found) => Err(RowError::Other(Box::new(found))),
+        None => Err(RowError::Nothing),
     }
 }
 
 /// Which of the events of one source and subject is the newest: the order of this one; 0 for an object.
-pub(super) fn order_of(row: &Row) -> Result<u64, String> {
+pub(super) fn order_of(row: &Row) -> Result<u64, RowError> {
     match (&row.subject, &row.head.meta) {
         (Subject::Change { object, .. }, _) if !is_event(object) => Ok(0),
         (_, Meta::Position(position)) => Ok(position.order),
-        (_, other) => Err(format!("its meta data are {:?}", other.to_string())),
+        (_, other) => Err(RowError::Meta(other.to_string())),
     }
 }

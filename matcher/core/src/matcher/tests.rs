@@ -9,6 +9,7 @@ use sluice_protocol::{Incarnation, Publish, Sequence, Table};
 use super::*;
 
 mod leaving;
+mod limits;
 mod property;
 mod sources;
 
