@@ -121,7 +121,7 @@ impl Site {
         let read = |object: Raw| match Stored::from_object(&object.value, self.kept) {
             Ok(stored) => Some(stored),
             Err(error) => {
-                tracing::warn!(error, "an inventory is left alone");
+                tracing::warn!(%error, "an inventory is left alone");
                 None
             }
         };

@@ -7,6 +7,7 @@ use sluice_api::{ObjectKey, ProfileId};
 
 use crate::call_queue::CallQueue;
 use crate::claims::Claims;
+use crate::error::Error;
 use crate::inventory::Inventory;
 use crate::job::{Ended, Job, JobContext, MakerRow};
 use crate::late_calls::LateCalls;
@@ -100,8 +101,8 @@ impl Cluster {
     pub(crate) fn retarget(
         &mut self,
         profile: &ProfileId,
-        origin: Shard,
-        row: Result<MakerRow, String>,
+        origin: u16,
+        row: Result<MakerRow, Error>,
         now: i64,
         next_id: &mut u64,
     ) -> Outcome {

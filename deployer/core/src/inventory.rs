@@ -9,6 +9,7 @@ use sluice_api::model::{INVENTORY, NAMESPACE};
 use sluice_api::{Digest, ObjectKey, ProfileId, identity, object};
 use sluice_protocol::rows::{Cause, Release};
 
+use crate::error::Error;
 use crate::request::{Live, Version};
 
 /// Whose inventories: those of the management cluster itself are told from those that it has as a registered cluster.
@@ -71,11 +72,11 @@ impl Stored {
     ///
     /// # Errors
     /// That the content cannot be read.
-    pub fn from_object(config_map: &Value, kept: Kept) -> Result<Self, String> {
+    pub fn from_object(config_map: &Value, kept: Kept) -> Result<Self, Error> {
         let inventory = Arc::new(Inventory::from_object(config_map)?);
         if object::name(config_map) != kept.object_name(&inventory.id()) {
-            let (described, id) = (object::describe(config_map), inventory.id());
-            return Err(format!("{described} is not where the inventory of {id} is; delete this copy"));
+            let (object, profile) = (object::describe(config_map), inventory.id());
+            return Err(Error::Misplaced { object, profile });
         }
         Ok(Self { inventory, version: Live::of(config_map).version() })
     }
@@ -128,10 +129,11 @@ impl Inventory {
     ///
     /// # Errors
     /// That the content cannot be read.
-    pub fn from_object(config_map: &Value) -> Result<Self, String> {
+    pub fn from_object(config_map: &Value) -> Result<Self, Error> {
         let text = object::text(config_map, &["data", "inventory"]);
-        let mut inventory: Self = serde_json::from_str(text).map_err(|error| {
-            format!("{}: data.inventory cannot be read: {error}", object::describe(config_map))
+        let mut inventory: Self = serde_json::from_str(text).map_err(|error| Error::Inventory {
+            object: object::describe(config_map),
+            why: error.to_string(),
         })?;
         let can_be = |key: &ObjectKey| identity::validate_reference(key).is_ok();
         inventory.objects.retain(can_be);
@@ -209,6 +211,6 @@ mod tests {
         assert!(Stored::from_object(&object, kept).is_ok());
         assert!(Stored::from_object(&object, Kept::Management).is_err(), "it is a registered cluster's");
         object["metadata"]["name"] = kept.object_name(&ProfileId::cluster("p")).into();
-        assert!(Stored::from_object(&object, kept).unwrap_err().contains("delete this copy"));
+        assert!(Stored::from_object(&object, kept).unwrap_err().to_string().contains("delete this copy"));
     }
 }

@@ -17,6 +17,7 @@ mod cluster;
 mod configuration;
 mod conflict;
 mod deployer;
+mod error;
 mod inventory;
 mod job;
 mod late_calls;
@@ -30,6 +31,7 @@ mod summary;
 
 pub use configuration::{Configuration, Owned, cluster_configuration};
 pub use deployer::{Config, Deployer};
+pub use error::Error;
 pub use inventory::{Inventory, Kept, Stored};
 pub use marks::without_marks;
 pub use messages::{Effect, ExternalInput};

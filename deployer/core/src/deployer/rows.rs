@@ -19,12 +19,12 @@ impl Deployer {
             (true, false) => Ok(Target::Unknown),
             (false, _) => Goal::read(row, profile).map(Target::Value),
         };
-        if let Err(text) = &target
+        if let Err(error) = &target
             && *row.body != *UNRENDERED
         {
             // Also where the cluster cannot be reached. Of a row without content its maker says what is wrong.
             let key = ProblemKey::on(cluster, About::Profile(profile.clone()));
-            self.note(key, Some(text.as_str().into()), step);
+            self.note(key, Some(error.into()), step);
         }
         if matches!(target, Ok(Target::Value(_))) {
             self.begun(cluster, profile, step);

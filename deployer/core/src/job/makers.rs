@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_api::Digest;
 
 use super::{Job, Target};
-use sluice_protocol::Shard;
+use crate::error::Error;
 
 /// What a maker's newest row says.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct Makers {
     pub(crate) left: BTreeSet<Shard>,
     /// Makers whose newest row cannot be read, as that of a newer version, and why not. They want the name; what they
     /// wanted before stays, and nothing goes for their sake.
-    pub(crate) unreadable: BTreeMap<Shard, String>,
+    pub(crate) unreadable: BTreeMap<u16, Error>,
 }
 
 /// Who comes before whom.
@@ -69,13 +69,13 @@ impl Job {
     }
 
     /// A maker's row came, or one that cannot be read for this reason; whether the work must begin (again).
-    pub(crate) fn retarget(&mut self, origin: Shard, row: Result<MakerRow, String>) -> bool {
+    pub(crate) fn retarget(&mut self, origin: u16, row: Result<MakerRow, Error>) -> bool {
         self.attempts = 0;
         self.unable.clear();
         let row = match row {
             Ok(row) => row,
-            Err(text) => {
-                self.doubt(origin, text);
+            Err(error) => {
+                self.doubt(origin, error);
                 return true;
             }
         };
@@ -93,8 +93,8 @@ impl Job {
     }
 
     /// A maker wants something that cannot be read.
-    fn doubt(&mut self, origin: Shard, text: String) {
-        self.makers.unreadable.insert(origin, text);
+    fn doubt(&mut self, origin: u16, error: Error) {
+        self.makers.unreadable.insert(origin, error);
         let unknown = || MakerRow { target: Target::Unknown, time: 0 };
         let target = match origin == self.origin {
             true => &mut self.target,

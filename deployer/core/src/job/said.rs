@@ -9,8 +9,8 @@ use crate::inventory::Inventory;
 impl Job {
     /// The errors of the last run, and what cannot be read of the row that it follows.
     pub(crate) fn errors(&self) -> Vec<String> {
-        let faults = self.run.errors.values().map(|fault| &fault.text);
-        faults.chain(self.makers.unreadable.get(&self.origin)).cloned().collect()
+        let faults = self.run.errors.values().map(|fault| fault.text.clone());
+        faults.chain(self.makers.unreadable.get(&self.origin).map(ToString::to_string)).collect()
     }
 
     /// The errors of the last run, by what they are about.
@@ -21,7 +21,7 @@ impl Job {
     /// The same, and what cannot be read of the rows of those who wait.
     pub(crate) fn all_errors(&self) -> Vec<String> {
         let waiting = self.makers.unreadable.iter().filter(|(origin, _)| **origin != self.origin);
-        self.errors().into_iter().chain(waiting.map(|(_, text)| text.clone())).collect()
+        self.errors().into_iter().chain(waiting.map(|(_, error)| error.to_string())).collect()
     }
 
     /// Whether this many attempts in a row failed, all for reasons that lie in the server's state.

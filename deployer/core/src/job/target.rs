@@ -1,11 +1,12 @@
 //! What the newest row of a profile says.
 
-use std::fmt::Display;
 use std::sync::Arc;
 
 use sluice_api::{Digest, ProfileId};
 use sluice_protocol::Row;
 use sluice_protocol::rows::{Desired, NoContent};
+
+use crate::error::Error;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
@@ -30,15 +31,13 @@ impl Goal {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(crate) fn read(row: &Row, profile: &ProfileId) -> Result<Self, String> {
+    pub(crate) fn read(row: &Row, profile: &ProfileId) -> Result<Self, Error> {
         let desired = Desired::of_row(row).map_err(|why| match why {
-            NoContent::Unrendered => {
-                format!("{profile} has nothing to deploy yet: its own problem says why; what is here stays")
-            }
-            why => unreadable(&why),
+            NoContent::Unrendered => Error::Unrendered(profile.clone()),
+            why => Error::Row(why),
         })?;
         if desired.profile() != *profile {
-            return Err(unreadable(&format_args!("it is about {}", desired.profile())));
+            return Err(Error::Other(desired.profile()));
         }
         Ok(Self { body: row.body.clone(), digest: row.head.digest, decoded: Some(Arc::new(desired)) })
     }
@@ -80,10 +79,4 @@ impl Target {
         }
         desired
     }
-}
-
-fn unreadable(error: &dyn Display) -> String {
-    format!(
-        "the row cannot be read ({error}); it is rewritten when the profile changes or the renderer restarts"
-    )
 }
