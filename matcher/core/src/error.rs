@@ -1,7 +1,7 @@
 //! Why an EventSource cannot be used, says nothing of an object, or a row is not read.
 
 use sluice_api::{FieldError, ObjectKey};
-use sluice_protocol::{Class, Fault};
+use sluice_protocol::Fault;
 use sluice_script::cel::Unanswered;
 
 /// What can be wrong, by what it is wrong with. Only an edit of the EventSource or the object heals it.
@@ -87,7 +87,6 @@ impl Error {
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        let class = if error.is_limit() { Class::Limit } else { Class::Other };
-        Self { class, ..Self::new(error.to_string()) }
+        Self::of(error.is_limit(), error.to_string())
     }
 }

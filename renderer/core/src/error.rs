@@ -8,7 +8,7 @@
 use std::fmt::Display;
 
 use sluice_api::{FieldError, ObjectKey, ServiceAccount, TextError};
-use sluice_protocol::{Class, Fault};
+use sluice_protocol::Fault;
 
 /// Why something cannot be rendered. The same input gives the same: only an edit, or what is read, heals it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -228,7 +228,6 @@ impl Error {
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        let class = if error.is_limit() { Class::Limit } else { Class::Other };
-        Self { class, ..Self::new(error.to_string()) }
+        Self::of(error.is_limit(), error.to_string())
     }
 }

@@ -4,9 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What the text of an error says of a limit that was reached.
-const LIMIT: &str = "limit: ";
-
 /// Whether anything is wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -69,11 +66,15 @@ impl Class {
 // === impl Fault ===
 
 impl Fault {
-    /// Something cannot be done. Scripts, templates and readers of texts say of a limit only that it is one.
+    /// Something cannot be done. Whatever the text says, nothing more is known of it.
     pub fn new(text: impl Into<String>) -> Self {
-        let text = text.into();
-        let class = if text.contains(LIMIT) { Class::Limit } else { Class::Other };
-        Self { severity: Severity::Error, class, text }
+        Self { severity: Severity::Error, class: Class::Other, text: text.into() }
+    }
+
+    /// The same because a limit was reached, or not: the error that it is made of knows.
+    pub fn of(is_limit: bool, text: impl Into<String>) -> Self {
+        let class = if is_limit { Class::Limit } else { Class::Other };
+        Self { class, ..Self::new(text) }
     }
 
     /// Something that people should know of what is as it should be.
@@ -134,18 +135,15 @@ mod tests {
     #[test]
     fn several_are_an_error_when_one_is_and_keep_their_class() {
         assert_eq!(Fault::all([]), None);
-        let all = Fault::all([Fault::note("a"), Fault::new("b"), Fault::new("limit: c")]);
-        assert_eq!(all, Some(Fault { class: Class::Limit, ..Fault::new("b; limit: c; note: a") }));
+        let all = Fault::all([Fault::note("a"), Fault::new("b"), Fault::of(true, "c")]);
+        assert_eq!(all, Some(Fault::of(true, "b; c; note: a")));
         let notes = Fault::all([Fault::note("a"), Fault::note("b")]);
         assert_eq!(notes.map(|all| all.to_string()), Some("note: a; note: b".to_owned()));
     }
 
     #[test]
     fn where_it_is_comes_first_and_changes_nothing_else() {
-        let fault = Fault::new("limit: too much").within("templates[0]");
-        assert_eq!(
-            (fault.class, fault.to_string()),
-            (Class::Limit, "templates[0]: limit: too much".to_owned())
-        );
+        let fault = Fault::of(true, "too much").within("templates[0]");
+        assert_eq!((fault.class, fault.to_string()), (Class::Limit, "templates[0]: too much".to_owned()));
     }
 }

@@ -107,30 +107,34 @@ fn a_row_of_a_former_version_is_an_error_of_which_nobody_knows_what_it_is_about(
 
 #[test]
 fn a_row_has_all_that_its_problem_says() {
-    let row = ProblemRow::new("matcher", "", About::Source("s".into()), Fault::note("limit: much"), 7);
+    let row = ProblemRow::new(
+        "matcher",
+        "",
+        About::Source("s".into()),
+        Fault { class: Class::Limit, ..Fault::note("much") },
+        7,
+    );
     assert_eq!((row.since, row.attempts, row.object.as_str()), (7, 1, "EventSource s"));
-    assert_eq!((row.class, row.text().as_str()), (Class::Limit, "note: limit: much"));
+    assert_eq!((row.class, row.text().as_str()), (Class::Limit, "note: much"));
     assert!(row.is_about(|about| about.is_of_source("s")));
     let again: ProblemRow = serde_json::from_str(&crate::json::text(&row)).unwrap();
     assert_eq!(again, row);
 }
 
 #[test]
-fn what_reached_a_limit_is_of_that_class_wherever_its_text_says_so() {
-    for (text, class) in [
-        ("limit: too much", Class::Limit),
-        ("templates[0]: limit: too much", Class::Limit),
-        ("the limit is reached", Class::Other),
-        ("", Class::Other),
-    ] {
-        assert_eq!(Fault::new(text).class, class, "{text}");
+fn no_text_says_that_a_limit_was_reached() {
+    for text in ["limit: too much", "templates[0]: limit: too much", ""] {
+        assert_eq!((Fault::new(text).class, Fault::note(text).class), (Class::Other, Class::Other), "{text}");
         assert_eq!(Fault::from(text.to_owned()), Fault::from(text));
+        assert_eq!(Fault::from(text), Fault::of(false, text));
+        assert_eq!(Fault::of(true, text), Fault { class: Class::Limit, ..Fault::new(text) });
     }
 }
 
 #[test]
 fn other_words_change_neither_severity_nor_class() {
-    let fault = Fault::note("limit: much").reworded(|text| text.replace("limit: ", ""));
+    let fault = Fault { class: Class::Limit, ..Fault::note("too much") };
+    let fault = fault.reworded(|text| text.replace("too ", ""));
     assert_eq!((fault.severity, fault.class, fault.text.as_str()), (Severity::Note, Class::Limit, "much"));
     assert_eq!(fault.to_string(), "note: much");
 }
