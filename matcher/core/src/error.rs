@@ -1,5 +1,7 @@
 //! Why an EventSource cannot be used, says nothing of an object, or a row is not read.
 
+// D-0611: a problem is a value.
+
 use sluice_api::{FieldError, ObjectKey};
 use sluice_protocol::Fault;
 use sluice_script::cel::Unanswered;

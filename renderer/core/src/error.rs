@@ -5,6 +5,8 @@
 //! a value, a reference, a right ─► what is said here ─────────┴─► Within a place ─► Fault, by `From` alone
 //! ```
 
+// D-0611: a problem is a value.
+
 use std::fmt::Display;
 
 use sluice_api::{FieldError, ObjectKey, ServiceAccount, TextError};

@@ -1,6 +1,6 @@
 //! What reaches a limit is a problem of that class, whatever its text is; what only says so is none.
 
-use sluice_template::{Engine, Failure, Request};
+use sluice_tera::InProcess;
 
 use super::charts::loaded;
 use super::*;
@@ -42,23 +42,13 @@ fn class_of(held: Value) -> Class {
 }
 
 fn class(objects: Vec<Value>) -> Class {
-    told(&Fixture::with(objects, |renderer| renderer.rendering.templates.set_tera(Arc::new(Refusing))))
+    let tera = Arc::new(InProcess::default());
+    told(&Fixture::with(objects, |renderer| renderer.rendering.templates.set_tera(tera)))
 }
 
 fn told(fixture: &Fixture) -> Class {
     assert_eq!(fixture.problems.len(), 1, "{:?}", fixture.problems);
     fixture.classes["ClusterProfile p"]
-}
-
-/// Reaches a limit, or fails and says that it is one.
-#[derive(Debug)]
-struct Refusing;
-
-impl Engine for Refusing {
-    fn render(&self, request: &Request<'_>) -> Result<String, Failure> {
-        let class = if request.text == TEMPLATE { Failure::Limit } else { Failure::Wrong };
-        Err(class("limit: x".to_owned()))
-    }
 }
 
 #[test]
@@ -75,7 +65,10 @@ fn templates_and_scripts_reach_a_limit() {
 
 #[test]
 fn the_second_engine_says_which_it_is() {
-    for (text, expected) in [(TEMPLATE, Class::Limit), ("{{ x }}", Class::Other)] {
+    for (text, expected) in [
+        ("{{ repeat(count=2000000000, text='x') }}", Class::Limit),
+        ("{{ fail(message='limit: x') }}", Class::Other),
+    ] {
         let mut content = held("ConfigMap", "projectsveltos.io/template", text);
         content["metadata"]["annotations"]["sluice.dev/engine"] = json!("tera");
         assert_eq!(class_of(content), expected, "{text}");
