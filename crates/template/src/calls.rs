@@ -198,7 +198,7 @@ impl fmt::Debug for Calls {
 impl CallError {
     /// Whether a budget is used up.
     pub fn is_limit(&self) -> bool {
-        self.kind == Kind::Limit
+        self.kind == ErrorKind::Limit
     }
 
     fn of(name: &str, fail: Fail) -> Self {

@@ -111,7 +111,7 @@ impl Error {
 
     /// Whether a budget is used up.
     pub fn is_limit(&self) -> bool {
-        self.kind == Kind::Limit
+        self.kind == ErrorKind::Limit
     }
 
     /// The line in the template, from 1.

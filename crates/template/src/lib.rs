@@ -50,7 +50,7 @@ pub use codec::{Integers, check_json, fields_from_yaml, from_yaml, from_yaml_wit
 pub use data::Data;
 pub use engine::{Engine, NoEngine, Request};
 pub use env::Env;
-pub use error::{Error, Failure, Kind};
+pub use error::{Error, ErrorKind, Failure};
 pub use funcs::reference::reference_page;
 pub use gofmt::float::format_float as format_go_float;
 pub use limits::{Deadline, Limits, VALUE_DEPTH};

@@ -60,7 +60,7 @@ fn serve(memory: u64) -> std::io::Result<()> {
 fn answer(renderer: &mut Renderer, frame: &[u8]) -> std::io::Result<RenderOutcome> {
     let job = match Job::decode(frame) {
         Ok(job) => job,
-        Err(error) => return Ok(Answer::Wrong(error)),
+        Err(error) => return Ok(RenderOutcome::Wrong(error)),
     };
     allow_cpu(Duration::from_millis(job.budgets.wall_millis))?;
     Ok(renderer.render(job).into())

@@ -1,9 +1,9 @@
 //! One destination cluster: its jobs, its budget, what is known of its objects.
 
-use sluice_protocol::Shard;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sluice_api::{ObjectKey, ProfileId};
+use sluice_protocol::Shard;
 
 use crate::call_queue::CallQueue;
 use crate::claims::Claims;
@@ -101,7 +101,7 @@ impl Cluster {
     pub(crate) fn retarget(
         &mut self,
         profile: &ProfileId,
-        origin: u16,
+        origin: Shard,
         row: Result<MakerRow, Error>,
         now: i64,
         next_id: &mut u64,

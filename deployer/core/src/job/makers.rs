@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::Digest;
+use sluice_protocol::Shard;
 
 use super::{Job, Target};
 use crate::error::Error;
@@ -26,7 +27,7 @@ pub(crate) struct Makers {
     pub(crate) left: BTreeSet<Shard>,
     /// Makers whose newest row cannot be read, as that of a newer version, and why not. They want the name; what they
     /// wanted before stays, and nothing goes for their sake.
-    pub(crate) unreadable: BTreeMap<u16, Error>,
+    pub(crate) unreadable: BTreeMap<Shard, Error>,
 }
 
 /// Who comes before whom.
@@ -69,7 +70,7 @@ impl Job {
     }
 
     /// A maker's row came, or one that cannot be read for this reason; whether the work must begin (again).
-    pub(crate) fn retarget(&mut self, origin: u16, row: Result<MakerRow, Error>) -> bool {
+    pub(crate) fn retarget(&mut self, origin: Shard, row: Result<MakerRow, Error>) -> bool {
         self.attempts = 0;
         self.unable.clear();
         let row = match row {
@@ -93,7 +94,7 @@ impl Job {
     }
 
     /// A maker wants something that cannot be read.
-    fn doubt(&mut self, origin: u16, error: Error) {
+    fn doubt(&mut self, origin: Shard, error: Error) {
         self.makers.unreadable.insert(origin, error);
         let unknown = || MakerRow { target: Target::Unknown, time: 0 };
         let target = match origin == self.origin {
