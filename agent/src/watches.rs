@@ -10,7 +10,7 @@ use sluice_api::{ClusterRef, ObjectKey};
 use sluice_bus::{Bus, Effects, Message, read_cloud_events};
 use sluice_kube::{WatchEvent, only, watch_some};
 use sluice_protocol::subject::channel_of;
-use sluice_protocol::{About, Problem};
+use sluice_protocol::{About, Problem, WatchId};
 use sluice_runtime::Reporter;
 use sluice_tasks::{End, Group, Kept, Tasks};
 use tokio::sync::mpsc;
@@ -28,7 +28,7 @@ pub(crate) struct Watches {
     pub(crate) reporter: Reporter,
     pub(crate) tasks: Tasks,
     /// By the core's number; a watch ends when it is dropped.
-    pub(crate) running: HashMap<u64, Group>,
+    pub(crate) running: HashMap<WatchId, Group>,
     pub(crate) bus: Bus,
     /// Who reads CloudEvents; it ends when it is dropped.
     pub(crate) listening: Option<Group>,
@@ -51,7 +51,7 @@ impl Effects<Agent> for Watches {
 
 impl Watches {
     /// The reading goes on until what is returned is dropped.
-    fn listen(&self, id: u64) -> Group {
+    fn listen(&self, id: WatchId) -> Group {
         let task = self.tasks.group(&format!("{} CloudEvents", self.cluster));
         let (bus, cluster, sender) = (self.bus.clone(), self.cluster.clone(), self.sender.clone());
         task.keep(Kept::CloudEvents, move || {
@@ -72,7 +72,7 @@ impl Watches {
     }
 
     /// The watch goes on until what is returned is dropped.
-    fn begin(&self, id: u64, spec: WatchSpec) -> Group {
+    fn begin(&self, id: WatchId, spec: WatchSpec) -> Group {
         let task = self.tasks.group(&format!("{} {}", self.cluster, spec.scope.gvk));
         let (client, config) = (self.client.clone(), config(&spec.scope));
         let teller = Teller {
@@ -101,7 +101,7 @@ impl Watches {
 /// Tells the core what one watch says.
 #[derive(Clone)]
 struct Teller {
-    id: u64,
+    id: WatchId,
     cluster: ClusterRef,
     /// What problems are about.
     about: About,
@@ -212,15 +212,17 @@ mod tests {
         assert!(seen(&json!({"apiVersion": "v1", "kind": "ConfigMap"})).is_none());
     }
 
+    const ID: WatchId = WatchId::new(1);
+
     /// What the core is told, in words.
     fn told(receiver: &mut mpsc::UnboundedReceiver<ExternalInput>) -> Vec<String> {
         let mut all = Vec::new();
         while let Ok(input) = receiver.try_recv() {
             all.push(match input {
-                ExternalInput::Listed(1, seen) => format!("{} listed", seen.len()),
-                ExternalInput::Applied(1, seen) => format!("+{}", seen.key.name),
-                ExternalInput::Deleted(1, key) => format!("-{}", key.name),
-                ExternalInput::Troubled(1) => "troubled".to_owned(),
+                ExternalInput::Listed(ID, seen) => format!("{} listed", seen.len()),
+                ExternalInput::Applied(ID, seen) => format!("+{}", seen.key.name),
+                ExternalInput::Deleted(ID, key) => format!("-{}", key.name),
+                ExternalInput::Troubled(ID) => "troubled".to_owned(),
                 other => format!("{other:?}"),
             });
         }
@@ -238,7 +240,7 @@ mod tests {
         let reporter = Reporter::new(&context, "c");
         let about = About::Watch(Gvk::new("", "v1", "ConfigMap"));
         let object_of = about.to_string();
-        let mut teller = Teller { id: 1, cluster, about, failures: 0, sender, reporter };
+        let mut teller = Teller { id: ID, cluster, about, failures: 0, sender, reporter };
         let trouble = || WatchEvent::Trouble("no answer".into());
         assert!(teller.tell(trouble()) && teller.tell(trouble()));
         assert!(told(&mut receiver).is_empty(), "now and then a server does not answer");

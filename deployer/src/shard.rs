@@ -13,7 +13,7 @@ use sluice_deployer_core::{
 };
 use sluice_kube::definitions;
 use sluice_protocol::subject::{cluster_shard, own_rows};
-use sluice_protocol::{About, Problem, Shard, Stop, Table};
+use sluice_protocol::{About, CallId, Problem, Shard, Stop, Table};
 use sluice_runtime::{Access, ClusterFeed, Context, Metrics, Projector, Reporter, count_shards};
 use sluice_tasks::{End, Group, Once};
 use tokio::sync::mpsc;
@@ -246,7 +246,7 @@ impl Shell {
         }
     }
 
-    fn call(&self, cluster: ClusterRef, id: u64, request: Request) {
+    fn call(&self, cluster: ClusterRef, id: CallId, request: Request) {
         let (sender, metrics, site) =
             (self.sender.clone(), self.metrics.clone(), self.sites.get(&cluster).cloned());
         let lease = self.lease.clone();

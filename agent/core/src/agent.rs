@@ -8,7 +8,7 @@ use sluice_protocol::interest::{Complete, Interest, Lacking};
 use sluice_protocol::subject::{Table, change_shard};
 use sluice_protocol::{
     Body, Capabilities, Core, Head, Incarnation, Meta, Publish, Revision, Row, Sequence, Shard, Step,
-    Subject, View,
+    Subject, View, WatchId,
 };
 
 use crate::events::{Accepted, Events};
@@ -35,7 +35,7 @@ pub struct Agent {
     wishes: Wishes,
     watches: BTreeMap<WatchSpec, Running>,
     /// The watch that shows each object; no other one can.
-    shown: BTreeMap<ObjectKey, u64>,
+    shown: BTreeMap<ObjectKey, WatchId>,
     /// Rows on the bus that no watch has shown, or whose watch has ended.
     unconfirmed: BTreeSet<ObjectKey>,
     events: Events,
@@ -43,7 +43,7 @@ pub struct Agent {
     found: Revision,
     /// What it has said to be there completely, apart from the streams' incarnations, and whether it was behind and proved nothing.
     completed: Option<(bool, Complete)>,
-    next_watch: u64,
+    next_watch: WatchId,
     /// What the cluster can do, and that it cannot be published yet.
     capabilities: Option<Capabilities>,
     /// Whether the cluster is no longer registered, and all its rows go.
@@ -51,7 +51,7 @@ pub struct Agent {
 }
 
 struct Running {
-    id: u64,
+    id: WatchId,
     listed: bool,
     /// Whether it cannot list, and is not waited for.
     troubled: bool,
@@ -72,7 +72,7 @@ impl Agent {
             events: Events::default(),
             found: Revision::NONE,
             completed: None,
-            next_watch: 0,
+            next_watch: WatchId::default(),
             capabilities: None,
             leaves: false,
         }
@@ -94,14 +94,14 @@ impl Agent {
         }
         for spec in wanted {
             if !self.watches.contains_key(&spec) {
-                self.next_watch += 1;
+                self.next_watch = self.next_watch.next();
                 step.effect(Effect::Watch(self.next_watch, spec.clone()));
                 self.watches.insert(spec, Running { id: self.next_watch, listed: false, troubled: false });
             }
         }
         let listens = self.wishes.values().flatten().any(|wish| wish.events);
-        if self.events.listen(listens, self.next_watch + 1, step) {
-            self.next_watch += 1;
+        if self.events.listen(listens, self.next_watch.next(), step) {
+            self.next_watch = self.next_watch.next();
         }
         self.leaves = row.gone;
         if row.gone {
@@ -132,16 +132,16 @@ impl Agent {
     }
 
     /// What an ended watch showed may be shown by a new one: it is not withdrawn before that has listed.
-    fn doubt_all(&mut self, id: u64) {
+    fn doubt_all(&mut self, id: WatchId) {
         let shown = self.shown.extract_if(.., |_, watch| *watch == id);
         self.unconfirmed.extend(shown.map(|(key, _)| key));
     }
 
-    fn is_running(&self, id: u64) -> bool {
+    fn is_running(&self, id: WatchId) -> bool {
         self.watches.values().any(|watch| watch.id == id)
     }
 
-    fn listed(&mut self, id: u64, objects: Vec<Seen>, step: &mut Step<Effect>) {
+    fn listed(&mut self, id: WatchId, objects: Vec<Seen>, step: &mut Step<Effect>) {
         let keys: BTreeSet<_> = objects.iter().map(|seen| &seen.key).collect();
         let vanished = self.shown.iter().filter(|(key, watch)| **watch == id && !keys.contains(key));
         let vanished: Vec<_> = vanished.map(|(key, _)| key.clone()).collect();
@@ -156,7 +156,7 @@ impl Agent {
     }
 
     /// What this watch would show is not known for now. Everything else does not wait for it.
-    fn troubled(&mut self, id: u64, step: &mut Step<Effect>) {
+    fn troubled(&mut self, id: WatchId, step: &mut Step<Effect>) {
         self.watches.values_mut().filter(|watch| watch.id == id).for_each(|watch| watch.troubled = true);
         self.complete(step);
     }
@@ -198,14 +198,14 @@ impl Agent {
         self.unconfirmed.extract_if(.., |key| !unlisted.contains(&key.gvk)).collect()
     }
 
-    fn show(&mut self, id: u64, seen: Seen, step: &mut Step<Effect>) {
+    fn show(&mut self, id: WatchId, seen: Seen, step: &mut Step<Effect>) {
         self.unconfirmed.remove(&seen.key);
         self.shown.insert(seen.key.clone(), id);
         let subject = self.subject(seen.key);
         step.publish(Publish::new(subject, Body::Value(seen.body), step.now).view(self.view()));
     }
 
-    fn hide(&mut self, id: u64, key: ObjectKey, step: &mut Step<Effect>) {
+    fn hide(&mut self, id: WatchId, key: ObjectKey, step: &mut Step<Effect>) {
         if self.shown.get(&key) == Some(&id) {
             self.shown.remove(&key);
             self.withdraw(key, step);

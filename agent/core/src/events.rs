@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sluice_api::cloud_event::{CloudEvent, item_of};
 use sluice_api::{ClusterRef, ObjectKey};
-use sluice_protocol::{About, EventIds, Head, Meta, Position, Problem, Sequence, Step};
+use sluice_protocol::{About, EventIds, Head, Meta, Position, Problem, Sequence, Step, WatchId};
 
 use crate::messages::Effect;
 
@@ -53,7 +53,7 @@ struct Early {
 #[derive(Default)]
 pub(crate) struct Events {
     /// Number of the reading that goes on; 0 without one.
-    reading: u64,
+    reading: WatchId,
     /// Whether everything has come that had been sent before.
     known: bool,
     rows: BTreeMap<ObjectKey, Position>,
@@ -92,13 +92,13 @@ impl Events {
     }
 
     /// Begins or ends to read; whether a reading of this number begins.
-    pub(crate) fn listen(&mut self, wanted: bool, number: u64, step: &mut Step<Effect>) -> bool {
-        if wanted == (self.reading > 0) {
+    pub(crate) fn listen(&mut self, wanted: bool, number: WatchId, step: &mut Step<Effect>) -> bool {
+        if wanted == (self.reading > WatchId::new(0)) {
             return false;
         }
         self.known = false;
         self.early.clear();
-        self.reading = if wanted { number } else { 0 };
+        self.reading = if wanted { number } else { WatchId::new(0) };
         step.effect(if wanted { Effect::Listen(number) } else { Effect::Unlisten });
         wanted
     }
@@ -111,7 +111,7 @@ impl Events {
     /// Takes a message.
     pub(crate) fn take(
         &mut self,
-        reading: u64,
+        reading: WatchId,
         sent: Sent,
         cluster: &ClusterRef,
         step: &mut Step<Effect>,
@@ -153,7 +153,7 @@ impl Events {
     }
 
     /// Everything has come that had been sent before: the last one of each key counts.
-    pub(crate) fn all(&mut self, reading: u64) -> Vec<Accepted> {
+    pub(crate) fn all(&mut self, reading: WatchId) -> Vec<Accepted> {
         if reading != self.reading {
             return Vec::new();
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sluice_api::ObjectKey;
 use sluice_protocol::interest::Interest;
-use sluice_protocol::{Capabilities, Problem, Revision};
+use sluice_protocol::{Capabilities, Problem, Revision, WatchId};
 
 use crate::events::Sent;
 use crate::watches::WatchSpec;
@@ -24,17 +24,17 @@ pub enum ExternalInput {
     /// The interest row of its cluster.
     Interest(Interest),
     /// A watch has completed its list; also that of a kind that does not exist.
-    Listed(u64, Vec<Seen>),
+    Listed(WatchId, Vec<Seen>),
     /// An object appeared or changed.
-    Applied(u64, Seen),
+    Applied(WatchId, Seen),
     /// An object is gone.
-    Deleted(u64, ObjectKey),
+    Deleted(WatchId, ObjectKey),
     /// A watch cannot list, and will not soon: its kind may be forbidden.
-    Troubled(u64),
+    Troubled(WatchId),
     /// A message came where CloudEvents for the cluster are sent to; of this reading.
-    Sent(u64, Sent),
+    Sent(WatchId, Sent),
     /// Everything that had been sent before has come.
-    SentAll(u64),
+    SentAll(WatchId),
     /// What the cluster can do.
     Capabilities(Capabilities),
 }
@@ -44,12 +44,12 @@ pub enum ExternalInput {
 pub enum Effect {
     /// Begin a watch; its number is in every [`ExternalInput`] that comes of it. What the server shows of it that is not
     /// [wanted](WatchSpec::wants) is not there.
-    Watch(u64, WatchSpec),
+    Watch(WatchId, WatchSpec),
     /// End a watch.
-    Unwatch(u64),
+    Unwatch(WatchId),
     /// Read what is sent to the cluster, from the first message that is still there; the number is in every [`ExternalInput`]
     /// that comes of it, and takes the place of the one before.
-    Listen(u64),
+    Listen(WatchId),
     /// Read it no longer.
     Unlisten,
     /// Nothing is left on the bus of a cluster that is no longer registered: the interest row of this revision, which said so, can

@@ -35,7 +35,7 @@ mod wanted_set;
 pub use capabilities::Capabilities;
 pub use journal::JournalEntry;
 pub use meta::Meta;
-pub use numbers::{Epoch, Incarnation, Revision, Sequence, Shard};
+pub use numbers::{CallId, Epoch, Incarnation, Revision, Sequence, Shard, WatchId};
 pub use owner::{Claim, Command, Core, Event, Group, Now, Outgoing, Owner, OwnerConfig, Step, Stop};
 pub use position::{EventIds, Position};
 pub use problem::{About, Class, Fault, Problem, ProblemKey, ProblemRow, ProblemSet, Severity};

@@ -219,6 +219,42 @@ impl Incarnation {
     }
 }
 
+/// Which call to an API server of a cluster an answer is to. The core that asks counts its calls from 1 on, over all clusters; a call
+/// that is made later has a higher one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CallId(u64);
+
+number!(CallId, u64);
+
+// === impl CallId ===
+
+impl CallId {
+    /// That of the call after it.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// Which watch of a cluster something was seen by, or which reading of what is sent to it. The core that begins them counts both from 1
+/// on; one that is begun later has a higher one, and what comes of one that has ended is known by it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct WatchId(u64);
+
+number!(WatchId, u64);
+
+// === impl WatchId ===
+
+impl WatchId {
+    /// That of the one that is begun after it.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -282,6 +318,15 @@ mod tests {
         assert_eq!(
             (Incarnation::default(), serde_json::to_string(&first).unwrap()),
             (Incarnation::NONE, "1700".into())
+        );
+    }
+
+    #[test]
+    fn calls_and_watches_count_from_1_on() {
+        assert_eq!((CallId::default().next(), CallId::new(1).next().get()), (CallId::new(1), 2));
+        assert_eq!(
+            (WatchId::default().next(), WatchId::new(1).next().to_string()),
+            (WatchId::new(1), "2".to_owned())
         );
     }
 }

@@ -1,6 +1,7 @@
 //! The calls to one cluster's API server: those that wait, those in flight, those that may still arrive although nobody waits for
 //! their answers, and how many the server can take.
 
+use sluice_protocol::CallId;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use sluice_api::ProfileId;
@@ -15,9 +16,9 @@ pub(crate) type Call = (Request, Option<ProfileId>);
 /// Times are microseconds of the clock that nobody sets.
 pub(crate) struct CallQueue {
     waiting: VecDeque<Call>,
-    in_flight: HashMap<u64, Call>,
+    in_flight: HashMap<CallId, Call>,
     /// Calls in flight on objects that were changed since: what their answers tell may be older than that.
-    overtaken: HashSet<u64>,
+    overtaken: HashSet<CallId>,
     budget: Budget,
     late: LateCalls,
 }
@@ -68,11 +69,11 @@ impl CallQueue {
     }
 
     /// The calls that the budget allows now, with their numbers; `next_id` counts them.
-    pub(crate) fn take(&mut self, now: i64, next_id: &mut u64) -> Vec<(u64, Request)> {
+    pub(crate) fn take(&mut self, now: i64, next_id: &mut CallId) -> Vec<(CallId, Request)> {
         let mut calls = Vec::new();
         while !self.waiting.is_empty() && self.budget.take(now) {
             let Some((request, profile)) = self.waiting.pop_front() else { break };
-            *next_id += 1;
+            *next_id = next_id.next();
             self.in_flight.insert(*next_id, (request.clone(), profile));
             calls.push((*next_id, request));
         }
@@ -86,7 +87,7 @@ impl CallQueue {
     }
 
     /// The answer to a call came; `None` when nobody waits for it any more.
-    pub(crate) fn answer(&mut self, id: u64, reply: Reply, now: i64) -> Option<Answered> {
+    pub(crate) fn answer(&mut self, id: CallId, reply: Reply, now: i64) -> Option<Answered> {
         let call = self.in_flight.remove(&id)?;
         let trouble = self.count(&reply, now);
         if matches!(reply, Reply::Failed(Failure { class: Class::Unanswered, .. })) {
@@ -97,7 +98,7 @@ impl CallQueue {
     }
 
     /// Two profiles may be at one object: what was seen of it before the last change is to be seen once more (`None`).
-    fn order(&mut self, id: u64, request: &Request, reply: Reply) -> Option<Reply> {
+    fn order(&mut self, id: CallId, request: &Request, reply: Reply) -> Option<Reply> {
         let overtaken = self.overtaken.remove(&id);
         if let Some(key) = request.changes() {
             let about = self.in_flight.iter().filter(|(_, (other, _))| other.is_about(&key));
@@ -157,8 +158,8 @@ mod tests {
         Request::Delete { key: key(name), against: ("u".to_owned(), "1".to_owned()), account: None }
     }
 
-    fn queue() -> (CallQueue, u64) {
-        (CallQueue::new(LateCalls::new(LASTING, None)), 0)
+    fn queue() -> (CallQueue, CallId) {
+        (CallQueue::new(LateCalls::new(LASTING, None)), CallId::new(0))
     }
 
     fn failed(class: Class) -> Reply {
@@ -172,10 +173,13 @@ mod tests {
         queue.push(Request::Read(key("b")), None);
         queue.push(delete("a"), None);
         assert_eq!(queue.take(0, &mut id).len(), 3);
-        assert_eq!(queue.answer(3, Reply::Done, 0).unwrap().reply, Some(Reply::Done));
-        assert_eq!(queue.answer(1, Reply::Read(None), 0).unwrap().reply, None);
-        assert_eq!(queue.answer(2, Reply::Read(None), 0).unwrap().reply, Some(Reply::Read(None)));
-        assert!(queue.answer(2, Reply::Read(None), 0).is_none() && queue.is_quiet());
+        assert_eq!(queue.answer(CallId::new(3), Reply::Done, 0).unwrap().reply, Some(Reply::Done));
+        assert_eq!(queue.answer(CallId::new(1), Reply::Read(None), 0).unwrap().reply, None);
+        assert_eq!(
+            queue.answer(CallId::new(2), Reply::Read(None), 0).unwrap().reply,
+            Some(Reply::Read(None))
+        );
+        assert!(queue.answer(CallId::new(2), Reply::Read(None), 0).is_none() && queue.is_quiet());
     }
 
     #[test]
@@ -203,7 +207,7 @@ mod tests {
         queue.take(5, &mut id);
         queue.push(Request::Read(key("b")), None);
         queue.forget(5);
-        assert!(queue.answer(1, Reply::Done, 6).is_none() && queue.take(6, &mut id).is_empty());
+        assert!(queue.answer(CallId::new(1), Reply::Done, 6).is_none() && queue.take(6, &mut id).is_empty());
         assert!(queue.late().may_come(5 + LASTING - 1));
         assert_eq!(queue.wakes_at(6), Some(5 + LASTING));
         assert!(queue.take_end_of_late(5 + LASTING) && !queue.take_end_of_late(5 + LASTING));

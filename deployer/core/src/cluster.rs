@@ -1,5 +1,6 @@
 //! One destination cluster: its jobs, its budget, what is known of its objects.
 
+use sluice_protocol::{CallId, Shard};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sluice_api::{ObjectKey, ProfileId};
@@ -47,7 +48,7 @@ pub(crate) struct Cluster {
 #[derive(Default)]
 pub(crate) struct Outcome {
     /// Calls to send, with their numbers.
-    pub(crate) calls: Vec<(u64, Request)>,
+    pub(crate) calls: Vec<(CallId, Request)>,
     /// Profiles whose job ended.
     pub(crate) ended: Vec<(ProfileId, Ended)>,
     /// The inventories were read for the first time: these profiles are held.
@@ -104,7 +105,7 @@ impl Cluster {
         origin: Shard,
         row: Result<MakerRow, Error>,
         now: i64,
-        next_id: &mut u64,
+        next_id: &mut CallId,
     ) -> Outcome {
         let mut outcome = Outcome::default();
         let job = self.jobs.entry(profile.clone()).or_insert_with(|| Job::new(profile, origin));
@@ -116,7 +117,7 @@ impl Cluster {
     }
 
     /// Every renderer has said that all its rows are there: what waited for that begins.
-    pub(crate) fn all_said(&mut self, now: i64, next_id: &mut u64) -> Outcome {
+    pub(crate) fn all_said(&mut self, now: i64, next_id: &mut CallId) -> Outcome {
         let mut outcome = Outcome::default();
         self.all_said = true;
         if self.reachability == Reachability::Open {
@@ -127,7 +128,7 @@ impl Cluster {
     }
 
     /// Time passed.
-    pub(crate) fn tick(&mut self, now: i64, next_id: &mut u64) -> Outcome {
+    pub(crate) fn tick(&mut self, now: i64, next_id: &mut CallId) -> Outcome {
         let mut outcome = Outcome::default();
         if self.calls.take_end_of_late(now) {
             self.verify(now);
@@ -148,7 +149,7 @@ impl Cluster {
     }
 
     /// The answer to one of the calls.
-    pub(crate) fn reply(&mut self, id: u64, reply: Reply, now: i64, next_id: &mut u64) -> Outcome {
+    pub(crate) fn reply(&mut self, id: CallId, reply: Reply, now: i64, next_id: &mut CallId) -> Outcome {
         let mut outcome = Outcome::default();
         let Some(answered) = self.calls.answer(id, reply, now) else { return outcome };
         outcome.trouble = answered.trouble;
@@ -257,7 +258,7 @@ impl Cluster {
     }
 
     /// Sends as many calls as the budget allows.
-    fn send(&mut self, now: i64, next_id: &mut u64, outcome: &mut Outcome) {
+    fn send(&mut self, now: i64, next_id: &mut CallId, outcome: &mut Outcome) {
         self.ask(now, outcome);
         outcome.calls.extend(self.calls.take(now, next_id));
         self.calls.wakes_at(now).into_iter().for_each(|at| outcome.wake(at));

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{Cause, State};
 use sluice_protocol::{
-    About, Core, Fault, Head, Incarnation, JournalEntry, Meta, ProblemKey, ProblemSet, Row, Sequence, Shard,
-    Step, Subject, View,
+    About, CallId, Core, Fault, Head, Incarnation, JournalEntry, Meta, ProblemKey, ProblemSet, Row, Sequence,
+    Shard, Step, Subject, View,
 };
 
 use crate::budget::BREAK_AFTER;
@@ -61,7 +61,7 @@ pub struct Deployer {
     problems: ProblemSet,
     /// Where makers that wait for the name of a profile on a cluster were told so.
     told: BTreeMap<(ClusterRef, ProfileId), BTreeSet<ProblemKey>>,
-    next_id: u64,
+    next_id: CallId,
     /// Clusters that can be reached, and wait for the end of the table.
     waiting: BTreeSet<ClusterRef>,
     /// Whether rows are new: no longer those that were in the table at the beginning. Before, a row may be older than what a
@@ -88,7 +88,7 @@ impl Deployer {
             found: BTreeMap::new(),
             problems: ProblemSet::new(STAGE),
             told: BTreeMap::new(),
-            next_id: 0,
+            next_id: CallId::default(),
             waiting: BTreeSet::new(),
             caught_up: false,
             said: BTreeSet::new(),
@@ -106,7 +106,7 @@ impl Deployer {
         &mut self,
         cluster: &ClusterRef,
         step: &mut Step<Effect>,
-        f: impl FnOnce(&mut Cluster, &mut u64) -> Outcome,
+        f: impl FnOnce(&mut Cluster, &mut CallId) -> Outcome,
     ) {
         let former_until = (self.former_until > step.steady).then_some(self.former_until);
         let all_said = self.is_all_said();
@@ -248,7 +248,7 @@ impl Deployer {
         self.said.len() >= usize::from(self.config.shards)
     }
 
-    fn each(&mut self, step: &mut Step<Effect>, f: impl Fn(&mut Cluster, &mut u64) -> Outcome) {
+    fn each(&mut self, step: &mut Step<Effect>, f: impl Fn(&mut Cluster, &mut CallId) -> Outcome) {
         let clusters: Vec<_> = self.clusters.keys().cloned().collect();
         for cluster in clusters {
             self.with(&cluster, step, &f);

@@ -1,7 +1,7 @@
 //! What a deployer learns, and what it wants done.
 
 use sluice_api::ClusterRef;
-use sluice_protocol::{JournalEntry, Problem};
+use sluice_protocol::{CallId, JournalEntry, Problem};
 
 use crate::configuration::Configuration;
 use crate::request::{Reply, Request};
@@ -21,7 +21,7 @@ pub enum ExternalInput {
     /// Kinds of this group came or went in a cluster.
     Kinds(ClusterRef, String),
     /// The answer to [`Effect::Call`].
-    Reply(ClusterRef, u64, Reply),
+    Reply(ClusterRef, CallId, Reply),
 }
 
 /// What a deployer wants done.
@@ -34,7 +34,7 @@ pub enum Effect {
     /// next switch.
     FollowKinds(ClusterRef),
     /// A call to a cluster's API server; answered by [`ExternalInput::Reply`].
-    Call(ClusterRef, u64, Request),
+    Call(ClusterRef, CallId, Request),
     /// The ClusterSummary should say this.
     Summary(Summary),
     /// The ClusterConfiguration should say this.

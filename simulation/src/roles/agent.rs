@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rand::Rng as _;
 use sluice_agent_core as agent;
 use sluice_api::ClusterRef;
-use sluice_protocol::{Sequence, Shard, Subject, Table};
+use sluice_protocol::{Sequence, Shard, Subject, Table, WatchId};
 
 use super::{Interests, SHARDS};
 use crate::coverage::Fault;
@@ -17,14 +17,14 @@ pub(crate) struct AgentRole {
     cluster: &'static str,
     interests: Interests,
     /// By number.
-    watches: BTreeMap<u64, Watch>,
+    watches: BTreeMap<WatchId, Watch>,
     listening: Option<Listening>,
     has_left: bool,
 }
 
 /// A reading of what is sent to the cluster: its number, its position, and whether its end was told.
 struct Listening {
-    id: u64,
+    id: WatchId,
     at: usize,
     told: bool,
 }

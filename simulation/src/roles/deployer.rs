@@ -6,7 +6,7 @@ use sluice_deployer_core as deployer;
 use sluice_deployer_core::{Class, Failure, Reply, Request};
 use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, own_rows};
-use sluice_protocol::{Shard, Subject, Table};
+use sluice_protocol::{CallId, Shard, Subject, Table};
 
 use super::{FORGET_AFTER, SHARDS};
 use crate::api_server::{ApiServer, Written};
@@ -46,7 +46,7 @@ enum Standing {
 #[derive(Clone)]
 struct Call {
     cluster: ClusterRef,
-    id: u64,
+    id: CallId,
     request: Request,
     /// Of the replica.
     life: u64,

@@ -51,13 +51,15 @@ fn a_kind_that_may_not_be_listed_holds_only_its_own_sources_back() {
     let mut agent = started(&["kept", "lost"], &["Pod", "Service"]);
     let secret = agent.subject(key("Pod", "unknown"));
     agent.found(&secret, &Head::default());
-    assert!(side(&mut agent, ExternalInput::Listed(2, vec![seen("Service", "kept")])) == ["+kept"]);
-    assert_eq!(lacking(&mut agent, ExternalInput::Troubled(1)), Some(vec!["Pod".to_owned()]));
+    assert!(
+        side(&mut agent, ExternalInput::Listed(WatchId::new(2), vec![seen("Service", "kept")])) == ["+kept"]
+    );
+    assert_eq!(lacking(&mut agent, ExternalInput::Troubled(WatchId::new(1))), Some(vec!["Pod".to_owned()]));
     assert!(agent.unconfirmed.contains(&key("Pod", "unknown")), "nobody has listed its kind");
     assert!(!agent.unconfirmed.contains(&key("Service", "lost")));
-    assert_eq!(lacking(&mut agent, ExternalInput::Troubled(1)), None, "said once");
+    assert_eq!(lacking(&mut agent, ExternalInput::Troubled(WatchId::new(1))), None, "said once");
     assert_eq!(
-        lacking(&mut agent, ExternalInput::Listed(1, vec![])),
+        lacking(&mut agent, ExternalInput::Listed(WatchId::new(1), vec![])),
         Some(vec![]),
         "now everything is known"
     );
@@ -80,7 +82,7 @@ fn a_source_that_cannot_be_read_withdraws_nothing() {
         })
     };
     let mut agent = started(&[], &["Service"]);
-    side(&mut agent, ExternalInput::Listed(1, vec![seen("Service", "a")]));
+    side(&mut agent, ExternalInput::Listed(WatchId::new(1), vec![seen("Service", "a")]));
     assert_eq!(side(&mut agent, broken(2)), ["complete", "complete"], "the watch goes on");
     // After a take-over nobody knows what it asked for.
     let mut fresh = super::tests::agent();
@@ -96,7 +98,7 @@ fn rows_say_of_which_interest_they_are() {
     let mut agent = started(&[], &["Service"]);
     assert_eq!(agent.view().to_string(), "sveltos:default/c=1");
     let mut step = Step::at(1);
-    agent.external(ExternalInput::Applied(1, seen("Service", "a")), &mut step);
+    agent.external(ExternalInput::Applied(WatchId::new(1), seen("Service", "a")), &mut step);
     assert_eq!(step.into_parts().0[0].view, agent.view());
 }
 
@@ -146,24 +148,36 @@ fn watches_begin_with_the_start() {
 #[test]
 fn what_vanished_while_nobody_watched_goes_after_all_lists_are_done() {
     let mut agent = started(&["kept", "lost"], &["Pod", "Service"]);
-    assert_eq!(side(&mut agent, ExternalInput::Listed(2, vec![seen("Service", "kept")])), ["+kept"]);
-    assert_eq!(side(&mut agent, ExternalInput::Listed(1, vec![])), ["-lost", "complete", "complete"]);
+    assert_eq!(
+        side(&mut agent, ExternalInput::Listed(WatchId::new(2), vec![seen("Service", "kept")])),
+        ["+kept"]
+    );
+    assert_eq!(
+        side(&mut agent, ExternalInput::Listed(WatchId::new(1), vec![])),
+        ["-lost", "complete", "complete"]
+    );
 }
 
 #[test]
 fn events_become_rows() {
     let mut agent = started(&[], &["Service"]);
-    side(&mut agent, ExternalInput::Listed(1, vec![]));
-    assert_eq!(side(&mut agent, ExternalInput::Applied(1, seen("Service", "a"))), ["+a"]);
-    assert_eq!(side(&mut agent, ExternalInput::Deleted(1, key("Service", "a"))), ["-a"]);
-    assert!(side(&mut agent, ExternalInput::Deleted(1, key("Service", "a"))).is_empty());
+    side(&mut agent, ExternalInput::Listed(WatchId::new(1), vec![]));
+    assert_eq!(side(&mut agent, ExternalInput::Applied(WatchId::new(1), seen("Service", "a"))), ["+a"]);
+    assert_eq!(side(&mut agent, ExternalInput::Deleted(WatchId::new(1), key("Service", "a"))), ["-a"]);
+    assert!(side(&mut agent, ExternalInput::Deleted(WatchId::new(1), key("Service", "a"))).is_empty());
 }
 
 #[test]
 fn a_relist_withdraws_what_it_no_longer_shows() {
     let mut agent = started(&[], &["Service"]);
-    side(&mut agent, ExternalInput::Listed(1, vec![seen("Service", "a"), seen("Service", "b")]));
-    assert_eq!(side(&mut agent, ExternalInput::Listed(1, vec![seen("Service", "b")])), ["-a", "+b"]);
+    side(
+        &mut agent,
+        ExternalInput::Listed(WatchId::new(1), vec![seen("Service", "a"), seen("Service", "b")]),
+    );
+    assert_eq!(
+        side(&mut agent, ExternalInput::Listed(WatchId::new(1), vec![seen("Service", "b")])),
+        ["-a", "+b"]
+    );
 }
 
 #[test]
@@ -180,7 +194,10 @@ fn an_interest_row_that_is_lost_with_its_bucket_changes_nothing() {
 #[test]
 fn a_changed_interest_withdraws_nothing_before_its_lists_are_done() {
     let mut agent = started(&[], &["Service"]);
-    side(&mut agent, ExternalInput::Listed(1, vec![seen("Service", "a"), seen("Service", "b")]));
+    side(
+        &mut agent,
+        ExternalInput::Listed(WatchId::new(1), vec![seen("Service", "a"), seen("Service", "b")]),
+    );
     let narrowed = json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [{"version": "v1", "kind": "Service", "namespace": "n"}]}});
     let row = Interest {
         revision: Revision::new(2),
@@ -189,11 +206,11 @@ fn a_changed_interest_withdraws_nothing_before_its_lists_are_done() {
     };
     assert_eq!(side(&mut agent, ExternalInput::Interest(row)), ["unwatch 1", "watch 2 Service"]);
     assert!(
-        side(&mut agent, ExternalInput::Deleted(1, key("Service", "a"))).is_empty(),
+        side(&mut agent, ExternalInput::Deleted(WatchId::new(1), key("Service", "a"))).is_empty(),
         "the watch has ended"
     );
     assert_eq!(
-        side(&mut agent, ExternalInput::Listed(2, vec![seen("Service", "a")])),
+        side(&mut agent, ExternalInput::Listed(WatchId::new(2), vec![seen("Service", "a")])),
         ["+a", "-b", "complete", "complete"]
     );
 }
@@ -216,12 +233,15 @@ fn labelled(revision: u64, labels: &[&str]) -> ExternalInput {
 fn an_object_that_two_sources_may_select_is_shown_by_one_watch() {
     let mut agent = started(&[], &[]);
     assert_eq!(side(&mut agent, labelled(2, &["a"])), ["watch 1 Service"]);
-    side(&mut agent, ExternalInput::Listed(1, vec![seen("Service", "x"), seen("Service", "y")]));
+    side(
+        &mut agent,
+        ExternalInput::Listed(WatchId::new(1), vec![seen("Service", "x"), seen("Service", "y")]),
+    );
     assert_eq!(side(&mut agent, labelled(3, &["a", "b"])), ["unwatch 1", "watch 2 Service"]);
     // Whichever label it has now: nothing goes before the list is there, and nothing is complete.
-    let listed = ExternalInput::Listed(2, vec![seen("Service", "x")]);
+    let listed = ExternalInput::Listed(WatchId::new(2), vec![seen("Service", "x")]);
     assert_eq!(side(&mut agent, listed), ["+x", "-y", "complete", "complete"]);
-    assert_eq!(side(&mut agent, ExternalInput::Deleted(2, key("Service", "x"))), ["-x"]);
+    assert_eq!(side(&mut agent, ExternalInput::Deleted(WatchId::new(2), key("Service", "x"))), ["-x"]);
 }
 
 #[test]
@@ -249,8 +269,8 @@ fn nothing_is_complete_while_a_row_was_made_from_a_newer_interest_and_that_one_i
 #[test]
 fn every_revision_is_completed_once() {
     let mut agent = started(&[], &["Service"]);
-    assert_eq!(side(&mut agent, ExternalInput::Listed(1, vec![])).len(), 2);
-    assert!(side(&mut agent, ExternalInput::Listed(1, vec![])).is_empty());
+    assert_eq!(side(&mut agent, ExternalInput::Listed(WatchId::new(1), vec![])).len(), 2);
+    assert!(side(&mut agent, ExternalInput::Listed(WatchId::new(1), vec![])).is_empty());
     assert_eq!(side(&mut agent, interest(2, &["Service"])), ["complete", "complete"]);
     assert!(side(&mut agent, interest(2, &["Service"])).is_empty());
 }
@@ -284,7 +304,7 @@ fn what_a_cluster_can_do_is_one_row_which_no_list_withdraws() {
 #[test]
 fn of_a_cluster_that_is_no_longer_registered_every_row_goes_and_then_the_interest() {
     let mut agent = started(&["unknown"], &["Pod", "Service"]);
-    side(&mut agent, ExternalInput::Listed(2, vec![seen("Service", "shown")]));
+    side(&mut agent, ExternalInput::Listed(WatchId::new(2), vec![seen("Service", "shown")]));
     agent.external(ExternalInput::Capabilities(Capabilities::default()), &mut Step::at(3));
     let mut step = Step::at(5);
     agent.external(ExternalInput::Interest(Interest::of_gone(Revision::new(9))), &mut step);
@@ -299,10 +319,13 @@ fn of_a_cluster_that_is_no_longer_registered_every_row_goes_and_then_the_interes
     let capabilities = (Capabilities::subject(&agent.config.cluster), false);
     let complete = [0, 1].map(|shard| (agent.completeness(Shard::new(shard)), true));
     assert_eq!(gone, objects.into_iter().chain([capabilities]).chain(complete).collect::<Vec<_>>());
-    assert_eq!(effects, [Effect::Unwatch(1), Effect::Unwatch(2), Effect::Left(Revision::new(9))]);
+    assert_eq!(
+        effects,
+        [Effect::Unwatch(WatchId::new(1)), Effect::Unwatch(WatchId::new(2)), Effect::Left(Revision::new(9))]
+    );
     // What is still under way says nothing more.
     let mut step = Step::at(6);
-    agent.external(ExternalInput::Listed(2, vec![seen("Service", "late")]), &mut step);
+    agent.external(ExternalInput::Listed(WatchId::new(2), vec![seen("Service", "late")]), &mut step);
     agent.external(ExternalInput::Capabilities(Capabilities::default()), &mut step);
     let (rows, effects, _) = step.into_parts();
     assert!(rows.is_empty() && effects.is_empty());

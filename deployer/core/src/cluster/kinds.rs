@@ -4,6 +4,7 @@ use sluice_api::{Gvk, ObjectKey, kinds};
 
 use super::{Cluster, Outcome};
 use crate::inventory::Inventory;
+use sluice_protocol::CallId;
 
 impl Cluster {
     /// With a kind go all objects of it: who had some looks again, says what is missing, and tries until it is back.
@@ -16,7 +17,7 @@ impl Cluster {
     }
 
     /// Kinds of this group came or went: who has objects of them looks again.
-    pub(crate) fn kinds_changed(&mut self, group: &str, now: i64, next_id: &mut u64) -> Outcome {
+    pub(crate) fn kinds_changed(&mut self, group: &str, now: i64, next_id: &mut CallId) -> Outcome {
         let mut outcome = Outcome::default();
         self.live.retain(|key, _| key.gvk.group != group);
         self.ask_holders(|key| key.gvk.group == group);

@@ -1,6 +1,7 @@
 //! Whether and how a cluster can be reached, and what is forgotten when that changes.
 
 use super::{Cluster, Job, Outcome};
+use sluice_protocol::CallId;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reachability {
@@ -32,7 +33,7 @@ impl Cluster {
 
     // D-1011: another kubeconfig is another server.
     /// It can be reached from now on, and before perhaps in another way: nothing that is known of it need be so any more.
-    pub(crate) fn reachable(&mut self, now: i64, next_id: &mut u64) -> Outcome {
+    pub(crate) fn reachable(&mut self, now: i64, next_id: &mut CallId) -> Outcome {
         self.forget(now);
         self.reachability = Reachability::OpenAt(now);
         self.tick(now, next_id)

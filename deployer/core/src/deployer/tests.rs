@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use sluice_api::{Digest, ObjectKey, ProfileId, object};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::rows::{Cause, Desired, Policy, Status};
-use sluice_protocol::{Body, Incarnation, Problem, Revision, Shard};
+use sluice_protocol::{Body, CallId, Incarnation, Problem, Revision, Shard};
 
 use super::*;
 use crate::configuration::Configuration;
@@ -169,7 +169,7 @@ impl Fixture {
     }
 
     /// Lets the deployer do something; its calls stay where they are.
-    fn hold(&mut self, f: impl FnOnce(&mut Deployer, &mut Step<Effect>)) -> Vec<(u64, Request)> {
+    fn hold(&mut self, f: impl FnOnce(&mut Deployer, &mut Step<Effect>)) -> Vec<(CallId, Request)> {
         let mut step = Step::at(self.now);
         f(&mut self.deployer, &mut step);
         let call =

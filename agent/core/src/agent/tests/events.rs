@@ -32,7 +32,10 @@ fn sent_as(event: &str, id: u64, kind: &str, sequence: u64) -> ExternalInput {
 fn message(id: u64, body: &str, sequence: u64) -> ExternalInput {
     let (channel, headers, body) = ("orders".to_owned(), BTreeMap::new(), body.as_bytes().to_vec());
     let time = i64::try_from(sequence).unwrap() * 10;
-    ExternalInput::Sent(id, Sent { channel, headers, body, sequence: Sequence::new(sequence), time })
+    ExternalInput::Sent(
+        WatchId::new(id),
+        Sent { channel, headers, body, sequence: Sequence::new(sequence), time },
+    )
 }
 
 /// An agent that reads what is sent, and effects and rows of the beginning.
@@ -79,7 +82,7 @@ fn of_what_was_sent_before_the_last_of_each_type_counts_and_later_each() {
     for (kind, sequence) in [("created", 1), ("deleted", 2), ("created", 3)] {
         assert!(published(&mut agent, sent(1, kind, sequence)).is_empty(), "what follows may be newer");
     }
-    let all = published(&mut agent, ExternalInput::SentAll(1));
+    let all = published(&mut agent, ExternalInput::SentAll(WatchId::new(1)));
     assert_eq!(all, [("2".to_owned(), at(2, 2)), ("3".to_owned(), at(3, 3))]);
     assert_eq!(published(&mut agent, sent(1, "created", 4)), [("4".to_owned(), at(4, 4))]);
     assert!(published(&mut agent, sent(1, "created", 3)).is_empty(), "it is older");
@@ -90,7 +93,7 @@ fn what_is_sent_once_more_is_the_same_event_however_late_and_whoever_takes_over(
     let log = [("1", "created", 1), ("3", "created", 2), ("2", "deleted", 3), ("1", "created", 4)];
     // One after the other, and as a log that is read from its first message.
     let mut live = listening();
-    published(&mut live, ExternalInput::SentAll(1));
+    published(&mut live, ExternalInput::SentAll(WatchId::new(1)));
     let accepted: Vec<_> = log
         .iter()
         .flat_map(|(id, kind, sequence)| published(&mut live, sent_as(id, 1, kind, *sequence)))
@@ -102,7 +105,7 @@ fn what_is_sent_once_more_is_the_same_event_however_late_and_whoever_takes_over(
         published(&mut later, sent_as(id, 1, kind, sequence));
     }
     let mut step = Step::at(1);
-    later.external(ExternalInput::SentAll(1), &mut step);
+    later.external(ExternalInput::SentAll(WatchId::new(1)), &mut step);
     let rows: Vec<_> = step.into_parts().0.into_iter().filter(|row| !row.barrier).collect();
     let bodies: Vec<_> = rows.iter().map(|row| row.head()).collect();
     assert_eq!(bodies.len(), 2, "the newest of each type");
@@ -114,7 +117,7 @@ fn what_is_sent_once_more_is_the_same_event_however_late_and_whoever_takes_over(
     side(&mut heir, sources(1, &["created"]));
     side_of_start(&mut heir);
     published(&mut heir, sent_as("1", 1, "created", 4));
-    assert!(published(&mut heir, ExternalInput::SentAll(1)).is_empty());
+    assert!(published(&mut heir, ExternalInput::SentAll(WatchId::new(1))).is_empty());
     assert!(published(&mut heir, sent_as("3", 1, "created", 9)).is_empty());
     assert_eq!(published(&mut heir, sent_as("4", 1, "created", 10)), [("4".to_owned(), at(10, 10))]);
 }
@@ -127,8 +130,8 @@ fn a_source_of_events_is_not_complete_before_all_have_come() {
     agent.start(&mut step);
     let said = step.into_parts().0[0].meta.complete().unwrap().lacking.clone();
     assert_eq!(said, [Lacking::Objects("created".into()), Lacking::Events("created".into())]);
-    assert_eq!(lacking(&mut agent, ExternalInput::SentAll(2)), None, "that is another reading");
-    assert_eq!(lacking(&mut agent, ExternalInput::SentAll(1)), Some(vec![]));
+    assert_eq!(lacking(&mut agent, ExternalInput::SentAll(WatchId::new(2))), None, "that is another reading");
+    assert_eq!(lacking(&mut agent, ExternalInput::SentAll(WatchId::new(1))), Some(vec![]));
 }
 
 #[test]
@@ -142,8 +145,8 @@ fn a_kind_that_may_not_be_listed_says_nothing_against_events() {
         ExternalInput::Interest(Interest { revision: Revision::new(1), sources, ..Interest::default() }),
     );
     step(&mut agent, |agent, step| agent.start(step));
-    side(&mut agent, ExternalInput::SentAll(2));
-    assert_eq!(lacking(&mut agent, ExternalInput::Troubled(1)), Some(vec!["s".to_owned()]));
+    side(&mut agent, ExternalInput::SentAll(WatchId::new(2)));
+    assert_eq!(lacking(&mut agent, ExternalInput::Troubled(WatchId::new(1))), Some(vec!["s".to_owned()]));
 }
 
 #[test]
@@ -161,7 +164,10 @@ fn who_takes_over_replaces_nothing_by_what_is_older_and_withdraws_nothing() {
     side(&mut agent, sources(1, &["created"]));
     step(&mut agent, |agent, step| agent.start(step));
     assert!(published(&mut agent, old).is_empty());
-    assert!(published(&mut agent, ExternalInput::SentAll(1)).is_empty(), "nothing is withdrawn either");
+    assert!(
+        published(&mut agent, ExternalInput::SentAll(WatchId::new(1))).is_empty(),
+        "nothing is withdrawn either"
+    );
     assert_eq!(published(&mut agent, new), [("6".to_owned(), at(6, 6))]);
 }
 
@@ -178,7 +184,7 @@ fn a_row_of_a_newer_version_is_replaced_by_what_was_sent_after_it() {
     agent.found(&subject, &Head { time: 50, meta: Meta::Unknown("?".into()), ..Head::default() });
     side(&mut agent, sources(1, &["created"]));
     step(&mut agent, |agent, step| agent.start(step));
-    side(&mut agent, ExternalInput::SentAll(1));
+    side(&mut agent, ExternalInput::SentAll(WatchId::new(1)));
     assert!(published(&mut agent, sent(1, "created", 5)).is_empty());
     assert_eq!(published(&mut agent, sent(1, "created", 6)), [("6".to_owned(), at(6, 6))]);
 }
@@ -195,8 +201,11 @@ fn nothing_is_read_that_nobody_asks_for() {
     assert!(published(&mut agent, sent(1, "created", 1)).is_empty());
     assert_eq!(side(&mut agent, sources(4, &["created"])), ["complete", "complete", "Listen(2)"]);
     published(&mut agent, sent(2, "created", 1));
-    assert!(published(&mut agent, ExternalInput::SentAll(1)).is_empty(), "that reading has ended");
-    assert_eq!(published(&mut agent, ExternalInput::SentAll(2)), [("1".to_owned(), at(1, 1))]);
+    assert!(
+        published(&mut agent, ExternalInput::SentAll(WatchId::new(1))).is_empty(),
+        "that reading has ended"
+    );
+    assert_eq!(published(&mut agent, ExternalInput::SentAll(WatchId::new(2))), [("1".to_owned(), at(1, 1))]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sluice_api::Gvk;
+use sluice_protocol::WatchId;
 use sluice_protocol::interest::Source;
 
 use super::*;
@@ -56,7 +57,7 @@ struct Cluster {
     sources: u8,
     objects: BTreeMap<ObjectKey, (u64, bool)>,
     /// What each watch has to show, after its list.
-    watches: BTreeMap<u64, (WatchSpec, bool, VecDeque<ExternalInput>)>,
+    watches: BTreeMap<WatchId, (WatchSpec, bool, VecDeque<ExternalInput>)>,
     rows: BTreeMap<ObjectKey, Vec<u8>>,
     /// The last version of the steady Service that nobody asked for.
     unasked: u64,
@@ -65,7 +66,7 @@ struct Cluster {
     /// Since when the steady Service has been there and asked for.
     steady_since: Option<u64>,
     /// When each watch listed.
-    listed: BTreeMap<u64, u64>,
+    listed: BTreeMap<WatchId, u64>,
 }
 
 fn key(pod: bool, name: usize) -> ObjectKey {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use sluice_protocol::Now;
+use sluice_protocol::{CallId, Now};
 
 use super::*;
 
@@ -126,7 +126,7 @@ fn what_was_read_while_calls_could_arrive_is_not_trusted_when_they_no_longer_can
     fixture.hold(|deployer, step| deployer.tick(step));
     let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
     let calls = fixture.hold(|deployer, step| deployer.external(reply, step));
-    let creates = |(_, request): &(u64, Request)| matches!(request, Request::Apply { .. });
+    let creates = |(_, request): &(CallId, Request)| matches!(request, Request::Apply { .. });
     assert!(!calls.iter().any(creates), "{calls:?}: nothing would name it");
 }
 
