@@ -1,12 +1,12 @@
 //! The end of a cluster that is no longer registered: its rows go, and last of all the interest row that said so.
 
-use sluice_protocol::Revision;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_agent_core::{Agent, Effect};
 use sluice_api::ClusterRef;
 use sluice_bus::{Bus, Effects, InterestRemover};
+use sluice_protocol::Revision;
 use sluice_runtime::Reporter;
 use tokio::sync::{Notify, watch};
 

@@ -7,12 +7,12 @@
 //!                                                               Cache (disk) ◄──────┘
 //! ```
 
-use sluice_protocol::Shard;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use sluice_protocol::Shard;
 use sluice_renderer_core::{ChartRequest, ChartState, ExternalInput};
 use sluice_tasks::{End, Group, Kept, Tasks};
 use tokio::sync::mpsc;

@@ -1,7 +1,6 @@
 //! Objects of the management cluster that templates read: one watch for each in this process, however many shards and causes read
 //! it, and one for all of a kind and namespace where there would be many.
 
-use sluice_protocol::Shard;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,6 +9,7 @@ use kube::runtime::watcher;
 use serde_json::Value;
 use sluice_api::{Gvk, ObjectKey, object};
 use sluice_kube::{WatchEvent, only, watch};
+use sluice_protocol::Shard;
 use sluice_renderer_core::{ExternalInput, Resource};
 use sluice_tasks::{End, Group, Kept, Tasks};
 use tokio::sync::mpsc;

@@ -2,7 +2,6 @@
 //! when a shard asks anew because something has changed. What is asked while an answer is on its way is one question more, for all.
 //! An answer that cannot be had anew stays, but for whom something has changed.
 
-use sluice_protocol::Shard;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,6 +12,7 @@ use kube::Client;
 use serde_json::{Value, json};
 use sluice_api::ObjectKey;
 use sluice_kube::resource_of;
+use sluice_protocol::Shard;
 use sluice_renderer_core::{ExternalInput, Question, Right};
 use sluice_tasks::{End, Group, Kept, Tasks};
 use tokio::sync::{Notify, mpsc};

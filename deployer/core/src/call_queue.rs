@@ -1,10 +1,10 @@
 //! The calls to one cluster's API server: those that wait, those in flight, those that may still arrive although nobody waits for
 //! their answers, and how many the server can take.
 
-use sluice_protocol::CallId;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use sluice_api::ProfileId;
+use sluice_protocol::CallId;
 
 use crate::budget::Budget;
 use crate::late_calls::LateCalls;

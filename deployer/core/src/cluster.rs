@@ -1,10 +1,9 @@
 //! One destination cluster: its jobs, its budget, what is known of its objects.
 
-use sluice_protocol::{CallId, Shard};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sluice_api::{ObjectKey, ProfileId};
-use sluice_protocol::Shard;
+use sluice_protocol::{CallId, Shard};
 
 use crate::call_queue::CallQueue;
 use crate::claims::Claims;

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use async_nats::HeaderMap;
 use sluice_api::ClusterRef;
-use sluice_protocol::Sequence;
-use sluice_protocol::subject;
+use sluice_protocol::{Sequence, subject};
 
 use crate::bus::Bus;
 use crate::error::BusError;

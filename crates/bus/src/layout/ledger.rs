@@ -3,10 +3,11 @@
 //! For each stream a few rows of the last while. A stream that loses acknowledged rows loses its newest ones: after a power
 //! failure, from a restored backup, with a leader that lagged. So it is enough to look for these again.
 
-use sluice_protocol::Sequence;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use sluice_protocol::Sequence;
 
 // D-0306: each process looks whether the bus still has what it acknowledged.
 /// Rows that are remembered of each stream: newer ones may be written to a shortened stream before it is looked at.

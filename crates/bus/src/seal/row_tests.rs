@@ -3,12 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 use sluice_api::{ClusterRef, ProfileId};
+use sluice_protocol::{Sequence, Shard};
 
 use super::*;
 use crate::seal::envelope::Identity;
 use crate::seal::keys::name;
 use crate::seal::recipients::missing;
-use sluice_protocol::{Sequence, Shard};
 
 const STREAM: &str = "DESIRED-00";
 const FENCE: &str = "desired.00.owner.00";

@@ -6,11 +6,11 @@
 
 // D-0312: the end of a table is asked of the leader.
 
-use sluice_protocol::Sequence;
 use std::time::Duration;
 
 use async_nats::jetstream::Context;
 use async_nats::jetstream::stream::{DirectGetErrorKind, RawMessageErrorKind, Stream};
+use sluice_protocol::Sequence;
 
 use crate::bus::Bus;
 use crate::error::BusError;

@@ -1,8 +1,9 @@
 //! The loop that measurements put beside the pipeline does what it says.
 
+use sluice_protocol::Shard;
+
 use super::*;
 use crate::bare::{BareForm, bare_loop};
-use sluice_protocol::Shard;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_row_is_read_and_published_once_in_each_form() {

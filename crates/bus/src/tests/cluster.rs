@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use sluice_protocol::Shard;
+
 use super::*;
 use crate::layout::admin::{check, scale};
-use sluice_protocol::Shard;
 
 /// Three servers that know each other.
 struct Cluster {

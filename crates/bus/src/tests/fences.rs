@@ -1,8 +1,9 @@
 //! Whose a fence row is, for all that can happen to a claim.
 
+use sluice_protocol::Sequence;
+
 use super::*;
 use crate::codec;
-use sluice_protocol::Sequence;
 
 fn holder(member: &str, number: u32) -> Holder {
     Holder { member: member.into(), life: member.len() as u64, number }

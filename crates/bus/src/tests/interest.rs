@@ -1,8 +1,9 @@
 //! The bucket of interest rows, as its writers and readers meet it.
 
+use sluice_protocol::Revision;
+
 use super::*;
 use crate::buckets::interest::{InterestRemover, interest_feed_of, subject};
-use sluice_protocol::Revision;
 
 fn cluster(name: &str) -> ClusterRef {
     ClusterRef::sveltos("a", name)

@@ -1,6 +1,7 @@
 //! Who lays a bus out, what of it is fixed from then on, and what its operator is told.
 
 use futures::StreamExt as _;
+use sluice_protocol::{Epoch, Shard};
 use sluice_tasks::End;
 
 use super::*;
@@ -8,7 +9,6 @@ use crate::layout::admin::{check, scale};
 use crate::layout::audit::{Teller, read_epochs, tell};
 use crate::layout::setting;
 use crate::layout::wipe::wipe;
-use sluice_protocol::{Epoch, Shard};
 
 async fn connect(options: &BusOptions) -> Result<Bus, String> {
     Bus::connect(options, &Tasks::default()).await.map_err(|error| error.to_string())

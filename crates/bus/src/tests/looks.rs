@@ -2,10 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use sluice_protocol::Shard;
+
 use super::*;
 use crate::kit;
 use crate::shard::look::{look, look_until, owner, owners};
-use sluice_protocol::Shard;
 
 fn desired() -> ReadSpec {
     ReadSpec::some(Table::Desired.stream(Shard::FIRST), vec!["desired.00.*.*.*".into()])

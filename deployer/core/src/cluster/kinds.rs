@@ -1,10 +1,10 @@
 //! Kinds come and go in a cluster, and their objects with them.
 
 use sluice_api::{Gvk, ObjectKey, kinds};
+use sluice_protocol::CallId;
 
 use super::{Cluster, Outcome};
 use crate::inventory::Inventory;
-use sluice_protocol::CallId;
 
 impl Cluster {
     /// With a kind go all objects of it: who had some looks again, says what is missing, and tries until it is back.

@@ -1,7 +1,8 @@
 //! Whether and how a cluster can be reached, and what is forgotten when that changes.
 
-use super::{Cluster, Job, Outcome};
 use sluice_protocol::CallId;
+
+use super::{Cluster, Job, Outcome};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reachability {

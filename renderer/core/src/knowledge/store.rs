@@ -1,10 +1,11 @@
 //! Everything that one renderer knows.
 
+use sluice_protocol::Incarnation;
+
 use crate::knowledge::catalog::Catalog;
 use crate::knowledge::choices::Choices;
 use crate::knowledge::completeness::Completeness;
 use crate::knowledge::sets::Sets;
-use sluice_protocol::Incarnation;
 
 /// Everything that one renderer knows.
 pub(crate) struct Knowledge {

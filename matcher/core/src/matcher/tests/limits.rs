@@ -1,7 +1,8 @@
 //! What reaches a limit is a problem of that class; what only says so is none.
 
-use super::*;
 use sluice_protocol::Class;
+
+use super::*;
 
 /// The class of what is said of a Service, or a Secret, that this selector is asked about.
 fn class(kind: &str, condition: &serde_json::Value) -> Class {
@@ -10,9 +11,9 @@ fn class(kind: &str, condition: &serde_json::Value) -> Class {
     let manifest =
         json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [selector]}});
     let source =
-        sluice_protocol::interest::Source { name: "s".into(), changed: 1, manifest: manifest.into() };
+        sluice_protocol::interest::Source { name: "s".into(), changed: Revision::new(1), manifest: manifest.into() };
     let mut matcher = matcher();
-    let interest = Interest { revision: 1, sources: vec![source], ..Interest::default() };
+    let interest = Interest { revision: Revision::new(1), sources: vec![source], ..Interest::default() };
     matcher.external(ExternalInput::Interest(cluster(), interest), &mut Step::at(0));
     matcher.start(&mut Step::at(0));
     let mut row = change("x", None, 1);
@@ -21,7 +22,7 @@ fn class(kind: &str, condition: &serde_json::Value) -> Class {
         .to_string()
         .into_bytes()
         .into();
-    row.subject = Subject::Change { shard: 0, cluster: cluster(), viewer: String::new(), object: key };
+    row.subject = Subject::Change { shard: Shard::FIRST, cluster: cluster(), viewer: String::new(), object: key };
     let mut step = Step::at(0);
     matcher.row(&row, &mut step);
     let problems = step.into_parts().1.into_iter().filter_map(|effect| match effect {

@@ -1,7 +1,8 @@
 //! What becomes of reports and problems when sources change, and what goes along with a report.
 
-use super::*;
 use sluice_protocol::Sequence;
+
+use super::*;
 
 /// A source of this form, selecting Services.
 fn custom(name: &str, changed: u64, spec: serde_json::Value) -> sluice_protocol::interest::Source {

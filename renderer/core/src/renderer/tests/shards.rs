@@ -1,7 +1,8 @@
 //! Several renderers: what belongs to which of them.
 
-use super::*;
 use sluice_protocol::Shard;
+
+use super::*;
 
 const SHARDS: u16 = 2;
 
