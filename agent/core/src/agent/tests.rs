@@ -118,6 +118,7 @@ fn step(agent: &mut Agent, f: impl FnOnce(&mut Agent, &mut Step<Effect>)) -> Vec
     let effect = |effect: &Effect| match effect {
         Effect::Watch(id, spec) => format!("watch {id} {}", spec.scope.gvk.kind),
         Effect::Unwatch(id) => format!("unwatch {id}"),
+        Effect::Listen(id) => format!("listen {id}"),
         other => format!("{other:?}"),
     };
     rows.iter().map(row).chain(effects.iter().map(effect)).collect()

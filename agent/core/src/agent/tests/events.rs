@@ -42,7 +42,7 @@ fn message(id: u64, body: &str, sequence: u64) -> ExternalInput {
 fn listening() -> Agent {
     let mut agent = agent();
     side(&mut agent, sources(1, &["created"]));
-    assert_eq!(step(&mut agent, |agent, step| agent.start(step)), ["complete", "complete", "Listen(1)"]);
+    assert_eq!(step(&mut agent, |agent, step| agent.start(step)), ["complete", "complete", "listen 1"]);
     agent
 }
 
@@ -199,7 +199,7 @@ fn nothing_is_read_that_nobody_asks_for() {
     );
     assert_eq!(side(&mut agent, sources(3, &[])), ["complete", "complete", "Unlisten"]);
     assert!(published(&mut agent, sent(1, "created", 1)).is_empty());
-    assert_eq!(side(&mut agent, sources(4, &["created"])), ["complete", "complete", "Listen(2)"]);
+    assert_eq!(side(&mut agent, sources(4, &["created"])), ["complete", "complete", "listen 2"]);
     published(&mut agent, sent(2, "created", 1));
     assert!(
         published(&mut agent, ExternalInput::SentAll(WatchId::new(1))).is_empty(),
