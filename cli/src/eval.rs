@@ -268,7 +268,7 @@ fn folder_of(folder: &Path) -> (End, Vec<String>) {
 /// The EventSource of a file, which may hold what belongs to it besides: triggers, content.
 fn single(manifests: &[Value]) -> Result<Evaluator, String> {
     match sources_in(manifests).collect::<Vec<_>>()[..] {
-        [manifest] => Evaluator::new(manifest),
+        [manifest] => Evaluator::new(manifest).map_err(|error| error.to_string()),
         [] => Err("it holds no EventSource; write one".to_owned()),
         ref several => Err(format!("it holds {} EventSources; write one", several.len())),
     }

@@ -33,6 +33,17 @@ pub struct Evaluator {
     manifest: Value,
 }
 
+/// Why objects cannot be held against a manifest.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EvaluatorError {
+    /// It is another object.
+    #[error("{0} is no EventSource")]
+    Other(String),
+    /// A field, a rule or a script of it is wrong.
+    #[error(transparent)]
+    Program(#[from] sluice_matcher_core::Error),
+}
+
 /// What selectors or criteria say of one object.
 struct Judged {
     key: Option<ObjectKey>,
@@ -53,15 +64,12 @@ impl Evaluator {
     ///
     /// # Errors
     /// What is wrong with it, with its field.
-    pub fn new(manifest: &Value) -> Result<Self, String> {
+    pub fn new(manifest: &Value) -> Result<Self, EvaluatorError> {
         let kind = object::text(manifest, &["kind"]);
         if kind != "EventSource" {
-            return Err(format!("{} is no EventSource", object::describe(manifest)));
+            return Err(EvaluatorError::Other(object::describe(manifest)));
         }
-        Ok(Self {
-            program: Program::compile(manifest).map_err(|error| error.to_string())?,
-            manifest: manifest.clone(),
-        })
+        Ok(Self { program: Program::compile(manifest)?, manifest: manifest.clone() })
     }
 
     /// Asks it about objects that are in one cluster together, as a server would hold them, with the limits of a matcher, in their order. Where a script
@@ -223,8 +231,15 @@ mod tests {
         let evaluator = Evaluator::new(&source(selector)).unwrap();
         assert!(say(&evaluator, service()).error.unwrap().contains("index nil"));
         assert!(say(&evaluator, json!({"kind": "Service"})).error.unwrap().contains("apiVersion"));
-        assert!(Evaluator::new(&service()).unwrap_err().contains("Service b/a is no EventSource"));
-        assert!(Evaluator::new(&source(json!({"version": "v1"}))).unwrap_err().contains("kind: is required"));
+        assert!(
+            Evaluator::new(&service()).unwrap_err().to_string().contains("Service b/a is no EventSource")
+        );
+        assert!(
+            Evaluator::new(&source(json!({"version": "v1"})))
+                .unwrap_err()
+                .to_string()
+                .contains("kind: is required")
+        );
     }
 
     /// Of Services with these names, of which selectors select all but `z`, a script that returns those of these names.

@@ -22,7 +22,7 @@ mod served;
 mod sources;
 
 pub use check::{Finding, Severity, check};
-pub use evaluate::{Evaluation, Evaluator};
+pub use evaluate::{Evaluation, Evaluator, EvaluatorError};
 pub use input::{Input, InputError, manifests_in, objects, objects_in};
 pub use output::{Made, Output, is_note};
 pub use pipeline::{Former, Options, build, build_at, build_over, build_with, make};

@@ -35,6 +35,28 @@ pub trait Repositories: fmt::Debug + Send + Sync {
     fn fetch(&self, request: &ChartRequest) -> ChartState;
 }
 
+/// Why a chart that lies beside the manifests cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum SourceError {
+    /// It does not lie there.
+    #[error("path: {0:?} leads out of {FOLDER}/")]
+    Outside(String),
+    /// Its file or folder.
+    #[error("path: {path}: {error}")]
+    File { path: String, error: Unread },
+}
+
+/// Why a file or folder holds no chart.
+#[derive(Debug, thiserror::Error)]
+enum Unread {
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// It is none.
+    #[error(transparent)]
+    Chart(#[from] sluice_chart::Error),
+}
+
 /// Nothing is fetched.
 #[derive(Clone, Copy, Debug)]
 pub struct NoRepositories;
@@ -101,8 +123,12 @@ impl Sources {
     ///
     /// # Errors
     /// What is wrong with the files of its folder.
-    pub fn add(&mut self, repository: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<(), String> {
-        let packed = Chart::pack(files, LoadLimits::default()).map_err(|error| error.to_string())?;
+    pub fn add(
+        &mut self,
+        repository: &str,
+        files: &BTreeMap<String, Vec<u8>>,
+    ) -> Result<(), sluice_chart::Error> {
+        let packed = Chart::pack(files, LoadLimits::default())?;
         self.0.push(Source::of(repository, None, packed)?);
         Ok(())
     }
@@ -111,7 +137,12 @@ impl Sources {
     ///
     /// # Errors
     /// What is wrong with the archive.
-    pub fn add_archive(&mut self, repository: &str, name: &str, archive: Vec<u8>) -> Result<(), String> {
+    pub fn add_archive(
+        &mut self,
+        repository: &str,
+        name: &str,
+        archive: Vec<u8>,
+    ) -> Result<(), sluice_chart::Error> {
         self.0.push(Source::of(repository, Some(name), archive)?);
         Ok(())
     }
@@ -152,20 +183,19 @@ impl Repositories for NoRepositories {
 // === impl Source ===
 
 impl Source {
-    fn read(folder: &Path, written: WrittenChart) -> Result<Self, String> {
+    fn read(folder: &Path, written: WrittenChart) -> Result<Self, SourceError> {
         let path = Path::new(&written.path);
         if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
-            return Err(format!("path: {:?} leads out of {FOLDER}/", written.path));
+            return Err(SourceError::Outside(written.path));
         }
-        let of_file = |error: String| format!("path: {}: {error}", written.path);
+        let of_file = |error| SourceError::File { path: written.path.clone(), error };
         let archive = archive(&folder.join(path)).map_err(of_file)?;
-        Self::of(&written.repository, Some(&written.chart), archive).map_err(of_file)
+        Self::of(&written.repository, Some(&written.chart), archive).map_err(|error| of_file(error.into()))
     }
 
     /// A chart by its own name, where it is called by no other.
-    fn of(repository: &str, name: Option<&str>, archive: Vec<u8>) -> Result<Self, String> {
-        let chart =
-            Chart::from_archive(&archive, LoadLimits::default()).map_err(|error| error.to_string())?;
+    fn of(repository: &str, name: Option<&str>, archive: Vec<u8>) -> Result<Self, sluice_chart::Error> {
+        let chart = Chart::from_archive(&archive, LoadLimits::default())?;
         Ok(Self {
             repository: repository.trim_end_matches('/').to_owned(),
             name: name.unwrap_or(&chart.metadata.name).to_owned(),
@@ -177,14 +207,13 @@ impl Source {
 }
 
 /// An archive as it is, and a folder as a repository would give it: what is drawn from a chart's digest is the same here and there.
-fn archive(path: &Path) -> Result<Vec<u8>, String> {
-    let text = |error: std::io::Error| error.to_string();
+fn archive(path: &Path) -> Result<Vec<u8>, Unread> {
     if !path.is_dir() {
-        return std::fs::read(path).map_err(text);
+        return Ok(std::fs::read(path)?);
     }
     let mut files = BTreeMap::new();
-    collect(path, "", &mut files).map_err(text)?;
-    Chart::pack(&files, LoadLimits::default()).map_err(|error| error.to_string())
+    collect(path, "", &mut files)?;
+    Ok(Chart::pack(&files, LoadLimits::default())?)
 }
 
 /// The regular files of a folder. Links may lead out of it, and are left out.
