@@ -10,8 +10,11 @@ fn class(kind: &str, condition: &serde_json::Value) -> Class {
     selector.as_object_mut().unwrap().extend(condition.as_object().unwrap().clone());
     let manifest =
         json!({"kind": "EventSource", "metadata": {"name": "s"}, "spec": {"resourceSelectors": [selector]}});
-    let source =
-        sluice_protocol::interest::Source { name: "s".into(), changed: Revision::new(1), manifest: manifest.into() };
+    let source = sluice_protocol::interest::Source {
+        name: "s".into(),
+        changed: Revision::new(1),
+        manifest: manifest.into(),
+    };
     let mut matcher = matcher();
     let interest = Interest { revision: Revision::new(1), sources: vec![source], ..Interest::default() };
     matcher.external(ExternalInput::Interest(cluster(), interest), &mut Step::at(0));
@@ -22,7 +25,8 @@ fn class(kind: &str, condition: &serde_json::Value) -> Class {
         .to_string()
         .into_bytes()
         .into();
-    row.subject = Subject::Change { shard: Shard::FIRST, cluster: cluster(), viewer: String::new(), object: key };
+    row.subject =
+        Subject::Change { shard: Shard::FIRST, cluster: cluster(), viewer: String::new(), object: key };
     let mut step = Step::at(0);
     matcher.row(&row, &mut step);
     let problems = step.into_parts().1.into_iter().filter_map(|effect| match effect {
