@@ -69,7 +69,7 @@ proto: ## promise what was added to the contract in proto/
 deny: ## licences, bans and sources of the dependencies; advisories where their database can be fetched
 	scripts/deny.sh
 
-alone: ## every crate compiles without the features that others turn on
+alone: ## every crate compiles without the features that others turn on; fuzz targets
 	scripts/check_alone.sh
 
 e2e: need ## the scenarios against a real kube-apiserver

@@ -16,7 +16,7 @@ fuzz_target!(|text: &str| {
     for object in objects.iter().filter(|object| ObjectKey::of(object).is_some()) {
         let _ = patch.is_for(None, object);
         match patch.apply(object) {
-            Err(error) => assert!(!error.is_empty()),
+            Err(error) => assert!(!error.to_string().is_empty()),
             Ok(None) => {}
             Ok(Some(patched)) => assert!(ObjectKey::of(&patched).is_some()),
         }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use sluice_script::{Limits, Script};
+use sluice_template::Env;
 
 fuzz_target!(|text: &str| {
     let (object, source) = text.split_once('\n').unwrap_or(("", text));
@@ -30,7 +31,7 @@ fuzz_target!(|text: &str| {
         if let Err(error) = script.choose(&[&object, &object], &limits) {
             assert!(!error.to_string().contains('\n'));
         }
-        if let Err(error) = script.generate(&object, &limits) {
+        if let Err(error) = script.generate(&object, &Env::default(), &limits) {
             assert!(!error.to_string().contains('\n'));
         }
     }
