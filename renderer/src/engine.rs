@@ -1,6 +1,6 @@
 //! The second template engine within the runtime.
 
-use sluice_template::{Engine, Failure, Request};
+use sluice_template::{Engine, Request, TextError};
 use sluice_tera::Workers;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
@@ -10,7 +10,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 pub(crate) struct Waiting(Workers);
 
 impl Engine for Waiting {
-    fn render(&self, request: &Request<'_>) -> Result<String, Failure> {
+    fn render(&self, request: &Request<'_>) -> Result<String, TextError> {
         let many =
             Handle::try_current().is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread);
         if many { tokio::task::block_in_place(|| self.0.render(request)) } else { self.0.render(request) }

@@ -1,6 +1,6 @@
 //! What can be wrong with a chart. The texts are Helm's where Helm has one.
 
-use sluice_template::Failure;
+use sluice_template::TextError;
 
 /// Why a chart cannot be loaded or rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,10 +60,10 @@ impl Error {
     }
 
     /// What could not be read, of this class where no limit was reached.
-    pub(crate) fn of(failure: Failure, class: fn(String) -> Self) -> Self {
+    pub(crate) fn of(failure: TextError, class: fn(String) -> Self) -> Self {
         match failure {
-            Failure::Wrong(text) => class(text),
-            Failure::Limit(text) => Self::limit(text),
+            TextError::Wrong(text) => class(text),
+            TextError::Limit(text) => Self::limit(text),
         }
     }
 

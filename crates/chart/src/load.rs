@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
-use sluice_template::{Failure, go_quoted as quoted};
+use sluice_template::{TextError, go_quoted as quoted};
 
 use crate::{
     archive::{Budget, File, LoadLimits, pack, unpack, without_mark},
@@ -214,7 +214,7 @@ impl Chart {
             budget.read(file.data.len())?;
         }
         let place = format!("cannot load {}: ", file.name);
-        let failed = |error: Failure| Error::of(error.reworded(|text| format!("{place}{text}")), load);
+        let failed = |error: TextError| Error::of(error.reworded(|text| format!("{place}{text}")), load);
         match file.name.as_str() {
             "Chart.yaml" => {}
             "Chart.lock" => self.lock = Some(yaml::read(&file.data).map_err(failed)?),

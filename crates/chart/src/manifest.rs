@@ -1,6 +1,6 @@
 //! From rendered texts to manifests and hooks.
 
-use sluice_template::Failure;
+use sluice_template::TextError;
 
 use crate::{
     error::Error,
@@ -155,7 +155,7 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
 // === impl Head ===
 
 impl Head {
-    fn read(document: &str) -> Result<Self, Failure> {
+    fn read(document: &str) -> Result<Self, TextError> {
         let json = yaml::read_fields(document, &["apiVersion", "kind", "metadata"])?;
         let Some(fields) = Fields::of(&json, "SimpleHead", "util.SimpleHead")? else {
             return Ok(Self::default());

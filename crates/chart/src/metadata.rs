@@ -1,7 +1,7 @@
 //! `Chart.yaml`: what a chart is called and what it consists of.
 
 use serde_json::{Value as Json, json};
-use sluice_template::{Failure, go_quoted as quoted};
+use sluice_template::{TextError, go_quoted as quoted};
 
 use crate::{
     error::{Error, load},
@@ -63,7 +63,7 @@ pub struct Dependency {
 
 impl Metadata {
     /// Reads the fields of a file over what is there.
-    pub(crate) fn read(&mut self, text: &[u8], go_type: &str) -> Result<(), Failure> {
+    pub(crate) fn read(&mut self, text: &[u8], go_type: &str) -> Result<(), TextError> {
         let json = crate::yaml::read(text)?;
         let Some(fields) = Fields::of(&json, "Metadata", go_type)? else { return Ok(()) };
         let set = |field: &str, target: &mut String| -> Result<(), String> {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::{Map, Value as Json};
-use sluice_template::Failure;
+use sluice_template::TextError;
 
 use self::{cost::TooMuch, places::Places, tree::Looked};
 use crate::{error::Error, tree::ChartTree, warning::Warnings};
@@ -82,17 +82,17 @@ struct Found {
 enum Problem {
     /// Of a schema that leads too far nothing more is said.
     Limit(String),
-    Unread(Failure),
+    Unread(TextError),
 }
 
 impl From<String> for Problem {
     fn from(text: String) -> Self {
-        Self::Unread(Failure::Wrong(text))
+        Self::Unread(TextError::Wrong(text))
     }
 }
 
-impl From<Failure> for Problem {
-    fn from(failure: Failure) -> Self {
+impl From<TextError> for Problem {
+    fn from(failure: TextError) -> Self {
         Self::Unread(failure)
     }
 }

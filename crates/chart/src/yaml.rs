@@ -1,7 +1,7 @@
 //! YAML as Go decodes it into typed structures: texts from any scalar, names in any case.
 
 use serde_json::{Map, Value as Json};
-use sluice_template::{Failure, Integers, fields_from_yaml, from_yaml};
+use sluice_template::{Integers, TextError, fields_from_yaml, from_yaml};
 
 /// An object that is decoded into a Go struct of that name.
 pub(crate) struct Fields<'a> {
@@ -10,22 +10,22 @@ pub(crate) struct Fields<'a> {
 }
 
 /// The first document, for a Go type.
-pub(crate) fn read(text: &[u8]) -> Result<Json, Failure> {
+pub(crate) fn read(text: &[u8]) -> Result<Json, TextError> {
     from_yaml(&String::from_utf8_lossy(text), Integers::Kept)
 }
 
 /// The first document, of which only these fields are decoded, in any case; what is wrong elsewhere in it is said as well.
-pub(crate) fn read_fields(text: &str, fields: &[&str]) -> Result<Json, Failure> {
+pub(crate) fn read_fields(text: &str, fields: &[&str]) -> Result<Json, TextError> {
     let is_one = |key: &[u8]| fields.iter().any(|field| key.eq_ignore_ascii_case(field.as_bytes()));
     fields_from_yaml(text, is_one)
 }
 
 /// The first document as a Go map: numbers are floats.
-pub(crate) fn read_map(text: &str) -> Result<Map<String, Json>, Failure> {
+pub(crate) fn read_map(text: &str) -> Result<Map<String, Json>, TextError> {
     match from_yaml(text, Integers::Floats)? {
         Json::Object(map) => Ok(map),
         Json::Null => Ok(Map::new()),
-        other => Err(Failure::Wrong(mismatch(&other, "Go value of type map[string]interface {}"))),
+        other => Err(TextError::Wrong(mismatch(&other, "Go value of type map[string]interface {}"))),
     }
 }
 

@@ -30,6 +30,19 @@ macro_rules! number {
     };
 }
 
+/// What those that people write have as well.
+macro_rules! written_number {
+    ($name:ident) => {
+        impl FromStr for $name {
+            type Err = ParseIntError;
+
+            fn from_str(text: &str) -> Result<Self, ParseIntError> {
+                text.parse().map(Self)
+            }
+        }
+    };
+}
+
 /// Which shard of a table, or of the stage that owns one: shards count from 0, and how many there are is said when the bus is
 /// laid out. Their order means nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -37,6 +50,7 @@ macro_rules! number {
 pub struct Shard(u16);
 
 number!(Shard, u16);
+written_number!(Shard);
 
 // === impl Shard ===
 
@@ -60,14 +74,6 @@ impl Shard {
     }
 }
 
-impl FromStr for Shard {
-    type Err = ParseIntError;
-
-    fn from_str(text: &str) -> Result<Self, ParseIntError> {
-        text.parse().map(Self)
-    }
-}
-
 /// The place of a message in a stream: the server counts from 1 on, or from the time at which the stream was made. A later message
 /// of one life of a stream has a higher one; those of two streams, or of two lives, say nothing of each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -75,6 +81,7 @@ impl FromStr for Shard {
 pub struct Sequence(u64);
 
 number!(Sequence, u64);
+written_number!(Sequence);
 
 // === impl Sequence ===
 
@@ -104,14 +111,6 @@ impl Sequence {
     }
 }
 
-impl FromStr for Sequence {
-    type Err = ParseIntError;
-
-    fn from_str(text: &str) -> Result<Self, ParseIntError> {
-        text.parse().map(Self)
-    }
-}
-
 /// How new something is that is known and changes: the interest row of a cluster, or the objects of a kind in the management cluster,
 /// which have it from their server. That of an interest row grows with every change, also where its bucket was lost in between, since
 /// it follows the clock: milliseconds since 1970, or the one before and more. Of two revisions of one thing the higher is the later;
@@ -121,6 +120,7 @@ impl FromStr for Sequence {
 pub struct Revision(u64);
 
 number!(Revision, u64);
+written_number!(Revision);
 
 // === impl Revision ===
 
@@ -143,14 +143,6 @@ impl Revision {
     #[must_use]
     pub const fn after_more(self, count: u64) -> Self {
         Self(self.0.saturating_add(count))
-    }
-}
-
-impl FromStr for Revision {
-    type Err = ParseIntError;
-
-    fn from_str(text: &str) -> Result<Self, ParseIntError> {
-        text.parse().map(Self)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Data, Env, Failure, Limits, Stage};
+use crate::{Data, Env, Limits, Stage, TextError};
 
 /// One render by another engine.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub trait Engine: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// What is wrong, with its place in the template.
-    fn render(&self, request: &Request<'_>) -> Result<String, Failure>;
+    fn render(&self, request: &Request<'_>) -> Result<String, TextError>;
 }
 
 /// Refuses every template.
@@ -36,9 +36,9 @@ pub trait Engine: Send + Sync + fmt::Debug {
 pub struct NoEngine;
 
 impl Engine for NoEngine {
-    fn render(&self, _: &Request<'_>) -> Result<String, Failure> {
+    fn render(&self, _: &Request<'_>) -> Result<String, TextError> {
         let why = "this process has no second template engine; write a Go template, or let sluice-renderer or sluice \
                    render it";
-        Err(Failure::Wrong(why.to_owned()))
+        Err(TextError::Wrong(why.to_owned()))
     }
 }

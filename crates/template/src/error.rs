@@ -23,53 +23,6 @@ pub struct Error {
     causes: Vec<Box<str>>,
 }
 
-/// Why a text cannot be read, or another engine renders nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
-    /// Something is wrong.
-    Wrong(String),
-    /// A budget is used up.
-    Limit(String),
-}
-
-// === impl Failure ===
-
-impl Failure {
-    /// Whether a budget is used up.
-    pub fn is_limit(&self) -> bool {
-        matches!(self, Self::Limit(_))
-    }
-
-    /// What is said to people.
-    pub fn text(&self) -> &str {
-        let (Self::Wrong(text) | Self::Limit(text)) = self;
-        text
-    }
-
-    /// The same with other words.
-    #[must_use]
-    pub fn reworded(self, words: impl FnOnce(&str) -> String) -> Self {
-        match self {
-            Self::Wrong(text) => Self::Wrong(words(&text)),
-            Self::Limit(text) => Self::Limit(words(&text)),
-        }
-    }
-}
-
-impl From<String> for Failure {
-    fn from(text: String) -> Self {
-        Self::Wrong(text)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
-    }
-}
-
-impl std::error::Error for Failure {}
-
 // === impl Error ===
 
 impl Error {

@@ -50,13 +50,14 @@ pub use codec::{Integers, check_json, fields_from_yaml, from_yaml, from_yaml_wit
 pub use data::Data;
 pub use engine::{Engine, NoEngine, Request};
 pub use env::Env;
-pub use error::{Error, ErrorKind, Failure};
+pub use error::{Error, ErrorKind};
 pub use funcs::reference::reference_page;
 pub use gofmt::float::format_float as format_go_float;
 pub use limits::{Deadline, Limits, VALUE_DEPTH};
 pub use options::{MissingKey, Options, Stage};
 pub use program::Program;
 pub use set::{Job, TemplateSet};
+pub use sluice_text_error::TextError;
 pub use sprig::go::{GoUrl, check_go_date, check_go_pattern, go_url};
 pub use sprig::semver::{compare_versions, is_version, version_satisfies};
 pub use text::quote::quoted as go_quoted;

@@ -3,16 +3,16 @@
 
 use proptest::prelude::*;
 use serde_json::Value;
-use sluice_template::{Failure, Integers, fields_from_yaml, from_yaml};
+use sluice_template::{Integers, TextError, fields_from_yaml, from_yaml};
 
 const WANTED: [&str; 2] = ["kind", "metadata"];
 
-fn some(text: &str) -> Result<Value, Failure> {
+fn some(text: &str) -> Result<Value, TextError> {
     fields_from_yaml(text, |key| WANTED.iter().any(|wanted| key == wanted.as_bytes()))
 }
 
 /// The same, from all that the document has.
-fn some_of_all(text: &str) -> Result<Value, Failure> {
+fn some_of_all(text: &str) -> Result<Value, TextError> {
     let mut all = from_yaml(text, Integers::Kept)?;
     if let Some(map) = all.as_object_mut() {
         map.retain(|key, _| WANTED.contains(&key.as_str()));

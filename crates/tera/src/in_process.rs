@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use sluice_template::{Engine, Failure, Request};
+use sluice_template::{Engine, Request, TextError};
 
 use crate::job::{Job, encode};
 use crate::render::Renderer;
@@ -20,7 +20,7 @@ impl Default for InProcess {
 }
 
 impl Engine for InProcess {
-    fn render(&self, request: &Request<'_>) -> Result<String, Failure> {
+    fn render(&self, request: &Request<'_>) -> Result<String, TextError> {
         let job = Job::decode(&encode(request)?)?;
         self.0.lock().unwrap_or_else(PoisonError::into_inner).render(job)
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sluice_template::{Data, Failure, Limits, Request, Stage};
+use sluice_template::{Data, Limits, Request, Stage, TextError};
 
 /// The sending side: borrowed from the request.
 #[derive(Serialize)]
@@ -72,22 +72,22 @@ pub(crate) fn encode(request: &Request<'_>) -> Result<Vec<u8>, String> {
 
 // === impl RenderOutcome ===
 
-impl From<Result<String, Failure>> for RenderOutcome {
-    fn from(rendered: Result<String, Failure>) -> Self {
+impl From<Result<String, TextError>> for RenderOutcome {
+    fn from(rendered: Result<String, TextError>) -> Self {
         match rendered {
             Ok(text) => Self::Rendered(text),
-            Err(Failure::Wrong(text)) => Self::Wrong(text),
-            Err(Failure::Limit(text)) => Self::Limit(text),
+            Err(TextError::Wrong(text)) => Self::Wrong(text),
+            Err(TextError::Limit(text)) => Self::Limit(text),
         }
     }
 }
 
-impl From<RenderOutcome> for Result<String, Failure> {
+impl From<RenderOutcome> for Result<String, TextError> {
     fn from(answer: RenderOutcome) -> Self {
         match answer {
             RenderOutcome::Rendered(text) => Ok(text),
-            RenderOutcome::Wrong(text) => Err(Failure::Wrong(text)),
-            RenderOutcome::Limit(text) => Err(Failure::Limit(text)),
+            RenderOutcome::Wrong(text) => Err(TextError::Wrong(text)),
+            RenderOutcome::Limit(text) => Err(TextError::Limit(text)),
         }
     }
 }

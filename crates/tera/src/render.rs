@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{Error, Write};
 
-use sluice_template::{Failure, Stage};
+use sluice_template::{Stage, TextError};
 use tera::{Context, Tera};
 
 use crate::functions::base;
@@ -40,7 +40,7 @@ impl Renderer {
     ///
     /// # Errors
     /// Tera's report, with its place in the template.
-    pub(crate) fn render(&mut self, mut job: Job) -> Result<String, Failure> {
+    pub(crate) fn render(&mut self, mut job: Job) -> Result<String, TextError> {
         let mut context = Context::new();
         for (name, value) in std::mem::take(&mut job.dot) {
             context.insert_value(name, from_json(value));
@@ -54,11 +54,11 @@ impl Renderer {
         let tera = self.compiled(job)?;
         let (rendered, limited) = session.within(|| tera.render_to(&name, &context, &mut out));
         if out.full {
-            return Err(Failure::Limit(format!("limit: more than {} bytes of output", out.limit)));
+            return Err(TextError::Limit(format!("limit: more than {} bytes of output", out.limit)));
         }
-        let class = if limited { Failure::Limit } else { Failure::Wrong };
+        let class = if limited { TextError::Limit } else { TextError::Wrong };
         rendered.map_err(|error| class(report(&error)))?;
-        String::from_utf8(out.out).map_err(|error| Failure::Wrong(error.to_string()))
+        String::from_utf8(out.out).map_err(|error| TextError::Wrong(error.to_string()))
     }
 
     fn compiled(&mut self, job: Job) -> Result<&Tera, String> {

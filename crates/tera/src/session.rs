@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
-use sluice_template::{Callable, Calls, Env, Failure, Limits};
+use sluice_template::{Callable, Calls, Env, Limits, TextError};
 use tera::{Error, Kwargs, Value};
 
 use crate::bind::bind;
@@ -74,7 +74,7 @@ impl Session {
 pub(crate) fn call(function: Callable, piped: Option<&Value>, kwargs: &Kwargs) -> Result<Value, Error> {
     let name = function.name();
     let undefined = ASKING.contains(&name);
-    let wrong = |error: Failure| {
+    let wrong = |error: TextError| {
         note(&error);
         Error::message(format!("error calling {name}: {error}"))
     };
@@ -94,7 +94,7 @@ pub(crate) fn call(function: Callable, piped: Option<&Value>, kwargs: &Kwargs) -
 }
 
 /// Remembers for the render of this thread that a budget was used up.
-fn note(error: &Failure) {
+fn note(error: &TextError) {
     CURRENT.with_borrow_mut(|current| {
         if let Some(session) = current {
             session.limited |= error.is_limit();

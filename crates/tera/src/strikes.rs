@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
-use sluice_template::Failure;
+use sluice_template::TextError;
 
 /// So many stops in a row, and a template is refused.
 const MOST: u32 = 3;
@@ -23,14 +23,14 @@ pub(crate) struct Strikes {
 struct Stopped {
     times: u32,
     last: Instant,
-    why: Failure,
+    why: TextError,
 }
 
 // === impl Strikes ===
 
 impl Strikes {
     /// Why this text is not rendered now.
-    pub(crate) fn refusal(&self, text: &str, now: Instant) -> Option<Failure> {
+    pub(crate) fn refusal(&self, text: &str, now: Instant) -> Option<TextError> {
         let stopped = self.stopped.get(&self.hasher.hash_one(text))?;
         let left = REFUSED.checked_sub(now.saturating_duration_since(stopped.last))?;
         (stopped.times >= MOST).then(|| {
@@ -42,7 +42,7 @@ impl Strikes {
     }
 
     /// A render of this text was stopped; answers how many times in a row by now.
-    pub(crate) fn stopped(&mut self, text: &str, now: Instant, why: &Failure) -> u32 {
+    pub(crate) fn stopped(&mut self, text: &str, now: Instant, why: &TextError) -> u32 {
         if self.stopped.len() >= KEPT {
             self.stopped.clear();
         }
@@ -68,13 +68,13 @@ mod tests {
     #[test]
     fn a_template_is_refused_after_three_stops_and_tried_again_after_a_minute() {
         let (mut strikes, now) = (Strikes::default(), Instant::now());
-        let why = Failure::Limit("limit: too long".to_owned());
+        let why = TextError::Limit("limit: too long".to_owned());
         for _ in 0..MOST {
             assert_eq!(strikes.refusal("a", now), None);
             strikes.stopped("a", now, &why);
         }
         let refusal = "limit: too long; it was stopped 3 times in a row and is not tried for 61 s";
-        assert_eq!(strikes.refusal("a", now), Some(Failure::Limit(refusal.to_owned())));
+        assert_eq!(strikes.refusal("a", now), Some(TextError::Limit(refusal.to_owned())));
         assert_eq!(strikes.refusal("b", now), None);
         let later = now + REFUSED + Duration::from_secs(1);
         assert_eq!(strikes.refusal("a", later), None);

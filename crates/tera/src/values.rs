@@ -1,7 +1,7 @@
 //! Values between Tera and JSON.
 
 use serde_json::{Map as JsonMap, Value as Json};
-use sluice_template::{Failure, VALUE_DEPTH};
+use sluice_template::{TextError, VALUE_DEPTH};
 use tera::Value;
 use tera::value::{Key, Map, ValueKind};
 
@@ -28,13 +28,13 @@ pub(crate) fn from_json(json: Json) -> Value {
 ///
 /// # Errors
 /// What cannot be passed on.
-pub(crate) fn to_json(value: &Value, undefined: bool) -> Result<Json, Failure> {
+pub(crate) fn to_json(value: &Value, undefined: bool) -> Result<Json, TextError> {
     to_json_at(value, undefined, 0)
 }
 
-fn to_json_at(value: &Value, undefined: bool, depth: usize) -> Result<Json, Failure> {
+fn to_json_at(value: &Value, undefined: bool, depth: usize) -> Result<Json, TextError> {
     if depth > VALUE_DEPTH {
-        return Err(Failure::Limit(format!(
+        return Err(TextError::Limit(format!(
             "limit: a value nested deeper than {VALUE_DEPTH} (value_depth of the engine's limits); make it flatter"
         )));
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use sluice_template::{Engine, Failure, Limits, Request};
+use sluice_template::{Engine, Limits, Request, TextError};
 
 use crate::job::{RenderOutcome, encode};
 use crate::serve::can_serve;
@@ -67,7 +67,7 @@ impl Workers {
     /// Asks a worker. When one dies that has worked before, a fresh one is asked, so that no render fails for what
     /// others have left behind. And a template that is stopped for the first time gets a second try: the machine may
     /// have been busy, or this process paused.
-    fn ask(&self, text: &str, frame: &[u8], limits: &Limits) -> Result<Vec<u8>, Failure> {
+    fn ask(&self, text: &str, frame: &[u8], limits: &Limits) -> Result<Vec<u8>, TextError> {
         let mut worker = self.take();
         let answer = loop {
             let mut asked = match worker.take().map_or_else(|| Worker::start(limits.worker_bytes), Ok) {
@@ -98,9 +98,9 @@ impl Workers {
 }
 
 /// What a user reads about a render that was stopped.
-fn stopped(broken: &Broken, limits: &Limits) -> Failure {
+fn stopped(broken: &Broken, limits: &Limits) -> TextError {
     let memory = limits.worker_bytes >> 20;
-    Failure::Limit(match broken {
+    TextError::Limit(match broken {
         Broken::Late => format!("limit: the render took longer than {:?} and was stopped", limits.wall),
         Broken::Died(words) if words.contains("memory allocation") => {
             format!("limit: the render needed more than {memory} MiB of memory and was stopped")
@@ -116,7 +116,7 @@ fn stopped(broken: &Broken, limits: &Limits) -> Failure {
 }
 
 impl Engine for Workers {
-    fn render(&self, request: &Request<'_>) -> Result<String, Failure> {
+    fn render(&self, request: &Request<'_>) -> Result<String, TextError> {
         let limits = request.limits;
         if !can_serve() {
             let why = "this program cannot render Tera templates; let sluice-renderer or sluice do it";
@@ -124,7 +124,7 @@ impl Engine for Workers {
         }
         if request.text.len() > limits.template_bytes {
             let why = format!("limit: a template of more than {} bytes", limits.template_bytes);
-            return Err(Failure::Limit(why));
+            return Err(TextError::Limit(why));
         }
         if let Some(refusal) = self.state().strikes.refusal(request.text, Instant::now()) {
             return Err(refusal);
@@ -133,7 +133,7 @@ impl Engine for Workers {
         let most = usize::try_from(limits.worker_bytes / 4).unwrap_or(usize::MAX);
         if frame.len() > most {
             let why = format!("limit: template and variables are {} bytes, more than {most}", frame.len());
-            return Err(Failure::Limit(why));
+            return Err(TextError::Limit(why));
         }
         let answer = self.ask(request.text, &frame, limits)?;
         self.state().strikes.ended(request.text);

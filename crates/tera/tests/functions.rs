@@ -4,10 +4,10 @@
 mod common;
 
 use common::variables;
-use sluice_template::{Data, Env, Failure, Limits, Options, Program};
+use sluice_template::{Data, Env, Limits, Options, Program, TextError};
 use sluice_tera::InProcess;
 
-fn render(text: &str) -> Result<String, Failure> {
+fn render(text: &str) -> Result<String, TextError> {
     common::render(&InProcess::default(), text, &Limits::default())
 }
 
@@ -145,7 +145,7 @@ fn output_and_functions_have_limits() {
     let limited = |text| common::render(&InProcess::default(), text, &limits).unwrap_err();
     assert_eq!(
         limited("{{ 'twelve bytes' }}"),
-        Failure::Limit("limit: more than 10 bytes of output".to_owned())
+        TextError::Limit("limit: more than 10 bytes of output".to_owned())
     );
     let error = limited("{{ repeat(count=101, text='x') | len }}");
     assert!(error.is_limit() && error.text().contains("limit: a string of more than 100 bytes"), "{error}");

@@ -7,7 +7,7 @@ mod common;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use sluice_template::{Deadline, Engine, Failure, Limits};
+use sluice_template::{Deadline, Engine, Limits, TextError};
 use sluice_tera::Workers;
 
 fn main() {
@@ -146,7 +146,7 @@ fn deep_nesting_is_stopped() {
 fn sizes_are_checked() {
     let workers = Workers::new();
     let error = common::render(&workers, &"{{ 1 }}".repeat(200_000), &limits()).unwrap_err();
-    assert_eq!(error, Failure::Limit("limit: a template of more than 1048576 bytes".to_owned()));
+    assert_eq!(error, TextError::Limit("limit: a template of more than 1048576 bytes".to_owned()));
     let small = Limits { worker_bytes: 4096, ..limits() };
     let error = common::render(&workers, &"{{ 1 }}".repeat(1000), &small).unwrap_err();
     assert!(error.is_limit() && error.text().starts_with("limit: template and variables are"), "{error}");

@@ -18,9 +18,6 @@ pub enum Error {
     /// A template has failed, or is none.
     #[error(transparent)]
     Template(#[from] sluice_template::Error),
-    /// The second engine renders nothing.
-    #[error(transparent)]
-    Engine(#[from] sluice_template::Failure),
     /// A script has failed.
     #[error(transparent)]
     Script(#[from] sluice_script::Error),
@@ -35,7 +32,7 @@ pub enum Error {
         /// Whether it is more than a chart may be.
         limit: bool,
     },
-    /// Manifests or a patch.
+    /// Manifests or a patch, or the second engine renders nothing.
     #[error(transparent)]
     Text(#[from] TextError),
     /// A field of a manifest.
@@ -213,7 +210,6 @@ impl Error {
     pub fn is_limit(&self) -> bool {
         match self {
             Self::Template(error) => error.is_limit(),
-            Self::Engine(error) => error.is_limit(),
             Self::Script(error) => error.is_limit(),
             Self::Chart(error) => error.is_limit(),
             Self::Text(error) => error.is_limit(),

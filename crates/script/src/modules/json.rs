@@ -2,7 +2,7 @@
 
 use mlua::{Lua, Value as LuaValue};
 use serde_json::{Value, json};
-use sluice_template::{Failure, Integers, Limits, check_json, from_yaml_within, to_json, to_yaml};
+use sluice_template::{Integers, Limits, TextError, check_json, from_yaml_within, to_json, to_yaml};
 
 use super::base64::Fallible;
 use super::{Functions, Shared, Text, plain};
@@ -20,13 +20,13 @@ pub(super) fn fill(module: &Functions<'_>) -> mlua::Result<()> {
     module.add("toYAML", |_, shared, value: LuaValue| encoded(shared, &value, to_yaml))
 }
 
-fn from_json(text: &str) -> Result<Value, Failure> {
+fn from_json(text: &str) -> Result<Value, TextError> {
     let refused = |error: serde_json::Error| match check_json(text.as_bytes()) {
         Err(why) if matches!(why.text(), "EOF" | "unexpected EOF") => {
-            Failure::Wrong("unexpected end of JSON input".to_owned())
+            TextError::Wrong("unexpected end of JSON input".to_owned())
         }
         Err(why) => why,
-        Ok(()) => Failure::Wrong(error.to_string()),
+        Ok(()) => TextError::Wrong(error.to_string()),
     };
     serde_json::from_str(text).map_err(refused)
 }
@@ -35,7 +35,7 @@ fn decoded(
     lua: &Lua,
     shared: &Shared,
     text: &str,
-    read: impl FnOnce(&str) -> Result<Value, Failure>,
+    read: impl FnOnce(&str) -> Result<Value, TextError>,
 ) -> mlua::Result<Fallible<LuaValue>> {
     if text.len() > MAX_TEXT {
         let why = format!("limit: the text has more than {MAX_TEXT} bytes; decode less at once");

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use crate::{
-    Env, Failure, Limits,
+    Env, Limits, TextError,
     exec::{Cx, Fail},
     funcs::{CallResult, Row},
     value::{ListTy, Str, Value},
@@ -94,7 +94,7 @@ pub enum Integers {
 ///
 /// # Errors
 /// Go's text, or what limit a hostile text exceeds.
-pub fn from_yaml(text: &str, integers: Integers) -> Result<Json, Failure> {
+pub fn from_yaml(text: &str, integers: Integers) -> Result<Json, TextError> {
     from_yaml_within(text, integers, &reading())
 }
 
@@ -102,7 +102,7 @@ pub fn from_yaml(text: &str, integers: Integers) -> Result<Json, Failure> {
 ///
 /// # Errors
 /// As [`from_yaml`].
-pub fn from_yaml_within(text: &str, integers: Integers, limits: &Limits) -> Result<Json, Failure> {
+pub fn from_yaml_within(text: &str, integers: Integers, limits: &Limits) -> Result<Json, TextError> {
     let env = Env::default();
     let mut cx = Cx::new(&env, limits, false);
     let numbers = match integers {
@@ -118,7 +118,7 @@ pub fn from_yaml_within(text: &str, integers: Integers, limits: &Limits) -> Resu
 ///
 /// # Errors
 /// As [`from_yaml`].
-pub fn fields_from_yaml(text: &str, wanted: impl Fn(&[u8]) -> bool) -> Result<Json, Failure> {
+pub fn fields_from_yaml(text: &str, wanted: impl Fn(&[u8]) -> bool) -> Result<Json, TextError> {
     let (env, limits) = (Env::default(), reading());
     let mut cx = Cx::new(&env, &limits, false);
     let value = yaml::some_from_sigs(&mut cx, text.as_bytes(), &wanted);
@@ -133,7 +133,7 @@ pub fn fields_from_yaml(text: &str, wanted: impl Fn(&[u8]) -> bool) -> Result<Js
 ///
 /// # Errors
 /// What Go's decoder says about it.
-pub fn check_json(text: &[u8]) -> Result<(), Failure> {
+pub fn check_json(text: &[u8]) -> Result<(), TextError> {
     let (env, limits) = (Env::default(), reading());
     let mut cx = Cx::new(&env, &limits, false);
     let value = json_read::only(&mut cx, text);
@@ -145,13 +145,13 @@ fn reading() -> Limits {
     Limits { steps: 100_000_000, memory_bytes: 1 << 30, ..unbounded() }
 }
 
-fn as_json<'a>(cx: &mut Cx<'a>, value: Result<Value<'a>, Fail>) -> Result<Json, Failure> {
+fn as_json<'a>(cx: &mut Cx<'a>, value: Result<Value<'a>, Fail>) -> Result<Json, TextError> {
     let read = value.and_then(|value| crate::calls::to_json(cx, &value, 0));
     read.map_err(|fail| match fail {
-        Fail::Message(text) => Failure::Wrong(text),
-        Fail::Limit(text) => Failure::Limit(text),
-        Fail::Nested(error) if error.is_limit() => Failure::Limit(error.to_string()),
-        Fail::Nested(error) => Failure::Wrong(error.to_string()),
+        Fail::Message(text) => TextError::Wrong(text),
+        Fail::Limit(text) => TextError::Limit(text),
+        Fail::Nested(error) if error.is_limit() => TextError::Limit(error.to_string()),
+        Fail::Nested(error) => TextError::Wrong(error.to_string()),
     })
 }
 

@@ -1,7 +1,7 @@
 //! What the tests render with.
 
 use serde_json::{Value, json};
-use sluice_template::{Data, Engine, Env, Failure, Limits, Request, Stage};
+use sluice_template::{Data, Engine, Env, Limits, Request, Stage, TextError};
 
 /// The variables of an event: one of a Service, as far as the tests need it.
 pub(crate) fn variables() -> Value {
@@ -17,7 +17,7 @@ pub(crate) fn variables() -> Value {
 }
 
 /// Renders over the variables of an event, at a fixed time.
-pub(crate) fn render(engine: &dyn Engine, text: &str, limits: &Limits) -> Result<String, Failure> {
+pub(crate) fn render(engine: &dyn Engine, text: &str, limits: &Limits) -> Result<String, TextError> {
     let (data, secret) = (variables(), json!({"data": {"password": "aGk="}, "metadata": {"uid": "u-2"}}));
     let env = Env::new(1_795_276_800_000_000_000, [7; 32]).with_resource("Secret", &secret);
     for stage in [Stage::Event, Stage::Deploy] {
@@ -27,5 +27,5 @@ pub(crate) fn render(engine: &dyn Engine, text: &str, limits: &Limits) -> Result
             return engine.render(&Request { name: "t", text, stage, dot: &dot, env: &env, limits });
         }
     }
-    Err(Failure::Wrong("no stage".to_owned()))
+    Err(TextError::Wrong("no stage".to_owned()))
 }

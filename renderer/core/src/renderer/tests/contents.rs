@@ -1,7 +1,7 @@
 //! What profiles refer to, and what destinations get of it.
 
 use sluice_api::model::SECRET_TYPE;
-use sluice_template::{Engine, Failure, Request};
+use sluice_template::{Engine, Request, TextError};
 
 use super::*;
 
@@ -137,7 +137,7 @@ fn secrets_are_deployed_when_their_type_says_so() {
 struct Marking;
 
 impl Engine for Marking {
-    fn render(&self, request: &Request<'_>) -> Result<String, Failure> {
+    fn render(&self, request: &Request<'_>) -> Result<String, TextError> {
         Ok(request.text.replace("{% word %}", "tera"))
     }
 }
