@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use sluice_bus::{Feed, now_micros};
+use sluice_protocol::subject::NameHash;
 use sluice_protocol::{ProblemRow, Shard};
 use sluice_renderer_core::Change;
 use sluice_runtime::Projector;
-use sluice_status_core::Statuses;
+use sluice_status_core::{Statuses, concerned_by_problem};
 use sluice_tasks::End;
 
 use crate::capabilities::Known;
-use crate::management::{Generated, Management};
+use crate::management::{Generated, Made, Management};
 use crate::status;
 
 /// So many changes are taken before it is looked whether something is due.
@@ -29,9 +30,13 @@ pub(crate) async fn keep(
     (shard, shards): (Shard, u16),
 ) -> End {
     let mut core = Statuses::new(shard, shards);
-    let (mut changes, mut errors, mut rows) =
-        (written.subscribe(), problems.subscribe(), statuses.subscribe());
-    let (mut known, mut made) = (capabilities.subscribe(), generated.subscribe());
+    // There are many rows, and each counts for one or two shards: the others are not woken for it.
+    let is_here = move |name: NameHash| name.shard(shards) == shard;
+    let mut errors = problems.subscribe_where(move |_, row| concerned_by_problem(row).is_some_and(is_here));
+    let mut rows = statuses.subscribe_where(move |_, row| row.concerned.into_iter().flatten().any(is_here));
+    let is_made_here = move |made: &Made| made.profile.as_ref().is_some_and(|made| is_here(made.place));
+    let mut made = generated.subscribe_where(move |_, made| is_made_here(made));
+    let (mut changes, mut known) = (written.subscribe(), capabilities.subscribe());
     let (mut some_changes, mut some_errors, mut some_rows) = (Vec::new(), Vec::new(), Vec::new());
     let (mut some_known, mut some_made) = (Vec::new(), Vec::new());
     loop {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use sluice_bus::{Bus, Feed, Follower, ReadEvent};
+use sluice_protocol::subject::NameHash;
 use sluice_protocol::{Row, Shard, Subject, Table};
+use sluice_status_core::concerned_by_row;
 use tokio_util::sync::CancellationToken;
 
 /// Rows by subject.
@@ -13,6 +15,8 @@ pub(crate) type Statuses = Feed<String, Status>;
 #[derive(Clone, Debug)]
 pub(crate) struct Status {
     pub(crate) origin: Option<Shard>,
+    /// Whose status it counts for.
+    pub(crate) concerned: [Option<NameHash>; 2],
     pub(crate) row: Arc<Row>,
 }
 
@@ -34,7 +38,7 @@ impl Follower for Rows {
             Subject::Status { origin, .. } => Some(*origin),
             _ => None,
         };
-        let status = Status { origin, row: Arc::new(row) };
+        let status = Status { origin, concerned: concerned_by_row(&row), row: Arc::new(row) };
         if tombstone {
             feed.remove(&key, status);
             return None;

@@ -228,15 +228,19 @@ impl Sealing {
     /// Which of these rows, found under a fence row with the keys they are sealed for, are to be sealed anew.
     pub(crate) fn stale(&self, fence: &str, found: Vec<(Subject, Vec<KeyId>)>) -> Vec<Subject> {
         let Some(shared) = &self.0 else { return Vec::new() };
-        let mut stale = Vec::new();
+        let (mut stale, mut is_new) = (Vec::new(), false);
         for (subject, ids) in found {
             match shared.recipients(subject.table()) {
                 Ok(recipients) if ids_of(&recipients) != ids => {
-                    shared.writers().note(fence, &ids_of(&recipients));
+                    is_new |= shared.writers().note(fence, &ids_of(&recipients));
                     stale.push(subject);
                 }
-                _ => drop(shared.writers().note(fence, &ids)),
+                _ => is_new |= shared.writers().note(fence, &ids),
             }
+        }
+        // Recipients may have changed meanwhile, when nobody knew of these rows.
+        if is_new {
+            shared.changed.send_modify(|count| *count += 1);
         }
         stale
     }

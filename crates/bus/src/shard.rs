@@ -1,5 +1,6 @@
 //! One shard and the replica that owns it: the claim, what is read, and what is written under the fence.
 
+pub(crate) mod alarm;
 pub(crate) mod end;
 pub(crate) mod fence;
 pub(crate) mod heads;

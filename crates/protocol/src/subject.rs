@@ -115,8 +115,23 @@ pub fn cluster_shard(cluster: &ClusterRef, shards: u16) -> Shard {
 
 /// Shard of a thing by its name, for example a user-written profile.
 pub fn hash_shard(parts: &[&str], shards: u16) -> Shard {
-    let hash = crate::members::fnv(parts);
-    Shard::new((hash % u64::from(shards.max(1))) as u16)
+    NameHash::of(parts).shard(shards)
+}
+
+/// The hash of a name, from which its shard follows for any number of shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NameHash(u64);
+
+impl NameHash {
+    /// Of a name that has these parts.
+    pub fn of(parts: &[&str]) -> Self {
+        Self(crate::members::fnv(parts))
+    }
+
+    /// The shard of the name.
+    pub fn shard(self, shards: u16) -> Shard {
+        Shard::new((self.0 % u64::from(shards.max(1))) as u16)
+    }
 }
 
 /// Where a member of a group says that it lives; without a name, the filter for all of them.

@@ -18,4 +18,4 @@ mod statuses;
 pub use cluster_set::set_status;
 pub use condition::{reference, timestamp};
 pub use object::GeneratedProfile;
-pub use statuses::{Statuses, Writes};
+pub use statuses::{Statuses, Writes, concerned_by_problem, concerned_by_row};

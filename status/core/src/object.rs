@@ -8,9 +8,11 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId};
 use sluice_protocol::rows::{Cause, State, Status, spec_digest};
+use sluice_protocol::subject::NameHash;
 use sluice_protocol::{ProblemRow, Row, Shard};
 
 use crate::condition;
+use crate::statuses::hash_of_made;
 
 /// A profile on a cluster, and the shard of the renderer that it is for.
 pub(crate) type RowKey = (ClusterRef, Shard, ProfileId);
@@ -46,6 +48,8 @@ pub struct GeneratedProfile {
     pub hash: String,
     /// Its status; nothing when it is gone.
     pub status: Option<Box<str>>,
+    /// Whose it is to say something about it.
+    pub place: NameHash,
 }
 
 /// What a status row says.
@@ -104,7 +108,8 @@ impl GeneratedProfile {
         let key = ObjectKey::of(object).filter(|key| key.gvk.kind == "ClusterProfile")?;
         let status = object.get("status").map_or_else(|| "{}".to_owned(), ToString::to_string);
         let hash = hash(object.get("spec"));
-        Some(Self { name: key.name, hash, status: (!is_gone).then(|| status.into()) })
+        let place = hash_of_made(&key.name);
+        Some(Self { name: key.name, hash, status: (!is_gone).then(|| status.into()), place })
     }
 }
 

@@ -17,7 +17,7 @@ use serde_json::Value;
 use sluice_api::model::{Fleet, FleetChange, Profile, Trigger, registration, user_object};
 use sluice_api::{ClusterRef, FieldError, ObjectKey, ProfileId, TriggerId, object};
 use sluice_protocol::rows::Cause;
-use sluice_protocol::subject::hash_shard;
+use sluice_protocol::subject::NameHash;
 use sluice_protocol::{ProblemRow, Row, Shard, Subject};
 
 use crate::object::{GeneratedProfile, KnownObject, RowKey, StatusRow, hash};
@@ -302,8 +302,31 @@ impl Statuses {
     }
 
     fn is_mine(&self, key: &ObjectKey) -> bool {
-        hash_shard(&[&key.to_string()], self.shards) == self.shard
+        name_hash(key).shard(self.shards) == self.shard
     }
+}
+
+/// Whose status an object's is: that of the shard of this name.
+fn name_hash(key: &ObjectKey) -> NameHash {
+    NameHash::of(&[&key.to_string()])
+}
+
+/// The objects whose status a row of `status` counts for: who made it, and the profile that an event has led to. Others need not
+/// be told of it.
+pub fn concerned_by_row(row: &Row) -> [Option<NameHash>; 2] {
+    let Subject::Status { profile, .. } = &row.subject else { return [None, None] };
+    let Some(cause) = row.head.meta.cause() else { return [None, None] };
+    [Some(maker(cause)), made_of_event(cause, profile)].map(|key| key.as_ref().map(name_hash))
+}
+
+/// The object whose status a problem counts for, where there is one.
+pub fn concerned_by_problem(problem: &ProblemRow) -> Option<NameHash> {
+    condition::concerned(problem).as_ref().map(name_hash)
+}
+
+/// The object that a profile which was made of an event is.
+pub(crate) fn hash_of_made(name: &str) -> NameHash {
+    name_hash(&user_object("ClusterProfile", "", name))
 }
 
 fn replace<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {

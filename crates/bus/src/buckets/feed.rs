@@ -51,11 +51,11 @@ impl<K: Ord + Clone, V: Clone> Feed<K, V> {
         Self { state: Arc::new(Mutex::new(state)), synced: Arc::new(watch::Sender::new(false)) }
     }
 
-    /// `key` has this value now.
+    /// `key` has this value now. Who wanted the former one is told, too: it is no longer so.
     pub fn put(&self, key: K, value: V) {
         self.with(|state| {
-            state.values.insert(key.clone(), value.clone());
-            state.tell(&key, &value);
+            let former = state.values.insert(key.clone(), value.clone());
+            state.tell_if(&key, [Some(&value), former.as_ref()], &value);
         });
     }
 
@@ -63,7 +63,7 @@ impl<K: Ord + Clone, V: Clone> Feed<K, V> {
     pub fn remove(&self, key: &K, last: V) {
         self.with(|state| {
             if let Some(former) = state.values.remove(key) {
-                state.tell_if(key, &former, &last);
+                state.tell_if(key, [Some(&former), None], &last);
             }
         });
     }
@@ -147,14 +147,11 @@ impl<K: Ord + Clone, V: Clone> Feed<K, V> {
 }
 
 impl<K: PartialEq, V: Clone> State<K, V> {
-    fn tell(&mut self, key: &K, value: &V) {
-        self.tell_if(key, value, value);
-    }
-
-    /// Tells `value` to who wants `judged`.
-    fn tell_if(&mut self, key: &K, judged: &V, value: &V) {
+    /// Tells `value` to who wants one of `judged`.
+    fn tell_if(&mut self, key: &K, judged: [Option<&V>; 2], value: &V) {
         self.subscribers.retain(|Subscriber { wants, sender }| {
-            if wants(key, judged) { sender.send(value.clone()).is_ok() } else { !sender.is_closed() }
+            let wanted = judged.into_iter().flatten().any(|judged| wants(key, judged));
+            if wanted { sender.send(value.clone()).is_ok() } else { !sender.is_closed() }
         });
     }
 }
@@ -173,11 +170,13 @@ mod tests {
         feed.remove(&"a", -2);
         feed.remove(&"b", -1);
         feed.put("c", 4);
+        feed.put("c", 5);
+        feed.put("c", 7);
         feed.forget(&"c");
         let seen = |from: &mut mpsc::UnboundedReceiver<i32>| {
             std::iter::from_fn(|| from.try_recv().ok()).collect::<Vec<_>>()
         };
-        assert_eq!((seen(&mut even), seen(&mut b)), (vec![2, -1, 4], vec![2, -1]));
+        assert_eq!((seen(&mut even), seen(&mut b)), (vec![2, -1, 4, 5], vec![2, -1]));
         assert!(feed.keys().is_empty());
     }
 

@@ -1,21 +1,22 @@
 //! Running a [`sluice_protocol::Owner`] against the server: the shell around the state machine.
 
 use std::collections::HashSet;
-use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use futures::StreamExt as _;
+use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
+use futures::{FutureExt as _, StreamExt as _};
 use sluice_protocol::{Command, Core, Event, Group, Owner, OwnerConfig, Row, Sequence, Shard, Stop, Subject};
 use sluice_tasks::{Group as TaskGroup, Once};
 use tokio::sync::mpsc;
 
 use crate::buckets::content_refs::ContentRefs;
 use crate::bus::Bus;
-use crate::clock::{self, now_micros};
+use crate::clock;
 use crate::layout::incarnation_watch::IncarnationWatch;
 use crate::membership::Lease;
 use crate::seal::SealWatch;
+use crate::shard::alarm::Alarm;
 use crate::shard::end::End;
 use crate::shard::fence::Fence;
 use crate::shard::heads::heads;
@@ -75,12 +76,11 @@ where
     C::Effect: Send,
     E: Effects<C>,
 {
-    let mut incarnations = IncarnationWatch::of(bus, spec);
-    let outputs = spec.output_streams(bus.shards).len();
-    let mut keys = SealWatch::of(bus, spec, (0..outputs).map(|output| fence(spec, output).subject).collect());
+    let (incarnations, keys) = (IncarnationWatch::of(bus, spec), seal_watch(bus, spec));
     let (mut runner, mut inbox, first) = Runner::begin(bus, lease, spec, core, effects, observer);
+    let mut ends = ends(incarnations, keys, &runner.tasks);
+    let mut alarm = Alarm::default();
     runner.execute(first).await;
-    let mut lost = pin!(runner.tasks.lost());
     while runner.stop.is_none() {
         let event = tokio::select! {
             Some(delivery) = runner.groups.next(), if !runner.groups.is_empty() => runner.delivered(delivery),
@@ -108,13 +108,11 @@ where
                     continue;
                 }
             },
-            () = &mut lost => Event::Ended(Stop::Failed),
-            () = sleep_until(runner.wake) => {
+            () = alarm.rings(runner.wake) => {
                 runner.wake = None;
                 Event::Tick
             }
-            () = incarnations.ended() => Event::Ended(Stop::Reborn),
-            () = keys.ended() => Event::Ended(Stop::Keys),
+            Some(stop) = ends.next() => Event::Ended(stop),
         };
         runner.handle(event).await;
     }
@@ -353,11 +351,29 @@ fn covers(filter: &str, subject: &str) -> bool {
     filter.strip_suffix('>').is_some_and(|prefix| !prefix.contains('*') && subject.starts_with(prefix))
 }
 
-async fn sleep_until(wake: Option<i64>) {
-    match wake {
-        Some(at) => {
-            tokio::time::sleep(Duration::from_micros(u64::try_from(at - now_micros()).unwrap_or(0))).await
+/// What ends a shard from outside. It is looked at only when it has something to say, not at each row.
+fn ends(
+    mut incarnations: IncarnationWatch,
+    mut keys: SealWatch,
+    tasks: &TaskGroup,
+) -> FuturesUnordered<BoxFuture<'static, Stop>> {
+    let lost = tasks.lost();
+    FuturesUnordered::from_iter([
+        async move {
+            incarnations.ended().await;
+            Stop::Reborn
         }
-        None => std::future::pending().await,
-    }
+        .boxed(),
+        async move {
+            keys.ended().await;
+            Stop::Keys
+        }
+        .boxed(),
+        lost.map(|()| Stop::Failed).boxed(),
+    ])
+}
+
+fn seal_watch(bus: &Bus, spec: &ShardSpec) -> SealWatch {
+    let outputs = spec.output_streams(bus.shards).len();
+    SealWatch::of(bus, spec, (0..outputs).map(|output| fence(spec, output).subject).collect())
 }
