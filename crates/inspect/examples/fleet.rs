@@ -138,7 +138,7 @@ fn report(cluster: &ClusterRef, number: usize) -> Publish {
 }
 
 fn cause(cluster: &ClusterRef, number: usize) -> Cause {
-    Cause::Event(EventCause {
+    Cause::from(EventCause {
         trigger: TriggerId::new("EventTrigger", "t"),
         cluster: cluster.clone(),
         source: "services".into(),

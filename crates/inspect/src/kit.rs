@@ -53,7 +53,7 @@ pub fn rows(item: Option<ObjectKey>) -> Vec<Publish> {
         source: "s".into(),
         item,
     };
-    let cause = Cause::Event(event);
+    let cause = Cause::from(event);
     let profile = ProfileId::cluster("p");
     let desired = json!({"ownerKind": "ClusterProfile", "ownerName": "p", "tier": 100, "cause": cause, "spec": {},
         "policies": [{"kind": "ConfigMap", "namespace": "default", "name": "content", "tier": 100, "objects":

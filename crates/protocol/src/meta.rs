@@ -124,7 +124,7 @@ mod tests {
             ),
             (Meta::Complete(lacking), r#"{"incarnation":7,"revision":5,"lacking":["s","~t"]}"#),
             (Meta::of_cause(&Cause::Profile(ProfileId::cluster("p"))), r#"{"profile":"ClusterProfile p"}"#),
-            (Meta::of_cause(&Cause::Event(event)), EVENT),
+            (Meta::of_cause(&Cause::from(event)), EVENT),
             (Meta::Unknown(r#"{"other":1}"#.into()), r#"{"other":1}"#),
         ];
         for (meta, text) in texts {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -37,8 +38,8 @@ fn is_none(count: &usize) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Cause {
-    /// A trigger made it of an event.
-    Event(EventCause),
+    /// A trigger made it of an event. Shared: whoever has a part in it keeps its name.
+    Event(Arc<EventCause>),
     /// A profile that a user wrote.
     Profile(ProfileId),
 }
@@ -280,12 +281,18 @@ impl Status {
 
 // === impl Cause ===
 
+impl From<EventCause> for Cause {
+    fn from(event: EventCause) -> Self {
+        Self::Event(Arc::new(event))
+    }
+}
+
 impl Cause {
     /// Where a problem of this cause is shown.
     pub fn problem(&self) -> ProblemKey {
         match self {
             Self::Profile(id) => ProblemKey::everywhere(About::Profile(id.clone())),
-            Self::Event(event) => ProblemKey::on(&event.cluster, About::Event(event.clone().into())),
+            Self::Event(event) => ProblemKey::on(&event.cluster, About::Event(event.clone())),
         }
     }
 

@@ -1,7 +1,6 @@
 //! What is known of one object, and of the profiles that were made of events.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -55,7 +54,7 @@ pub struct GeneratedProfile {
 /// What a status row says.
 #[derive(Clone)]
 pub(crate) struct StatusRow {
-    pub(crate) cause: Arc<Cause>,
+    pub(crate) cause: Cause,
     pub(crate) state: State,
     pub(crate) errors: Vec<String>,
     /// Of the spec that it is about, where that is said.
@@ -91,12 +90,12 @@ impl StatusRow {
         let unreadable = Status::new(State::Provisioning, Vec::new());
         let Status { state, errors, spec } = Status::of_row(row).unwrap_or(unreadable);
         let hash = (!spec.is_empty()).then(|| STANDARD.encode(spec));
-        Self { cause: Arc::new(cause.clone()), state, errors, hash }
+        Self { cause: cause.clone(), state, errors, hash }
     }
 
     /// Where the event is that it came of.
     pub(crate) fn source(&self) -> Option<&ClusterRef> {
-        if let Cause::Event(event) = &*self.cause { Some(&event.cluster) } else { None }
+        if let Cause::Event(event) = &self.cause { Some(&event.cluster) } else { None }
     }
 }
 

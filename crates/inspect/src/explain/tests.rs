@@ -45,7 +45,7 @@ fn desired(profile: &str, cause: Cause) -> Desired {
 }
 
 fn of_trigger() -> Cause {
-    Cause::Event(EventCause {
+    Cause::from(EventCause {
         trigger: TriggerId::new("EventTrigger", "t"),
         cluster: cluster("a"),
         source: "s".into(),

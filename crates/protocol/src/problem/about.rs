@@ -1,6 +1,7 @@
 //! What a problem is about.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sluice_api::model::{ClusterSetId, registration, user_object};
@@ -35,7 +36,7 @@ pub enum About {
     /// A trigger as a whole, for example one whose template is wrong.
     Trigger(TriggerId),
     /// What a trigger makes of an event.
-    Event(Box<EventCause>),
+    Event(Arc<EventCause>),
     /// A profile on its way to one cluster.
     Profile(ProfileId),
     /// A cluster set as a whole.

@@ -19,7 +19,7 @@ use crate::{Meta, Sequence, Subject};
 
 fn event(item: Option<ObjectKey>) -> Cause {
     let (trigger, cluster) = (TriggerId::new("EventTrigger", "t"), ClusterRef::sveltos("a", "b"));
-    Cause::Event(EventCause { trigger, cluster, source: "s".into(), item })
+    Cause::from(EventCause { trigger, cluster, source: "s".into(), item })
 }
 
 fn service() -> ObjectKey {
@@ -148,7 +148,7 @@ fn a_problem_of_an_event_is_one_of_its_cluster_and_that_of_a_profile_of_none() {
     let Cause::Event(of_event) = event(Some(service())) else { panic!() };
     assert_eq!(
         Cause::Event(of_event.clone()).problem(),
-        ProblemKey::on(&cluster, About::Event(of_event.into()))
+        ProblemKey::on(&cluster, About::Event(of_event))
     );
     let profile = ProfileId::cluster("p");
     assert_eq!(Cause::Profile(profile.clone()).problem(), ProblemKey::everywhere(About::Profile(profile)));

@@ -3,18 +3,19 @@
 mod named;
 mod queue;
 mod refused;
+mod send;
 
 use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{DeleteParams, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sluice_api::secrets::without_values;
 use sluice_api::{Digest, ObjectKey};
-use sluice_kube::{Raw, apply, resource_of, segment};
+use sluice_kube::{Raw, resource_of, segment};
 use sluice_tasks::{End, Once};
 use tokio::sync::mpsc;
 
@@ -34,8 +35,8 @@ const AGAIN: Duration = Duration::from_secs(2);
 /// What should become of an object. Many of them may wait, and as text they are a tenth of the size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum PendingWrite {
-    /// It should be like this JSON, with its status.
-    Object(Box<str>),
+    /// It should be like this JSON, and its status like that.
+    Object(Box<str>, Option<Box<str>>),
     /// Where it exists, its status should say this JSON.
     Status(Box<str>),
     /// It should not be.
@@ -68,10 +69,7 @@ impl Projector {
 
     /// The object should be like this, or should not be.
     pub fn project(&self, key: ObjectKey, object: Option<Value>) {
-        self.send(
-            key,
-            object.map_or(PendingWrite::Gone, |object| PendingWrite::Object(object.to_string().into())),
-        );
+        self.send(key, object.map_or(PendingWrite::Gone, PendingWrite::of));
     }
 
     /// The status of somebody else's object should say this; fields that it said before and does not say now go.
@@ -165,11 +163,19 @@ impl Outcome {
 }
 
 impl PendingWrite {
+    /// From here on it is text, which is sent as it is.
+    fn of(mut object: Value) -> Self {
+        let status = object.as_object_mut().and_then(|map| map.remove("status"));
+        Self::Object(object.to_string().into(), status.map(|status| status.to_string().into()))
+    }
+
     /// What is remembered of a write that has been fulfilled. A status goes with somebody else's object, and is wanted where it is not
     /// there: of one that was deleted and made anew it is to be written once more.
     fn digest(&self) -> Option<Digest> {
         match self {
-            Self::Object(text) => Some(Digest::of(&[text.as_bytes()])),
+            Self::Object(main, status) => {
+                Some(Digest::of(&[main.as_bytes(), status.as_deref().unwrap_or_default().as_bytes()]))
+            }
             Self::Status(_) | Self::Gone => None,
         }
     }
@@ -203,41 +209,20 @@ async fn write(
             };
             absent_is_fine(client, key, result).await
         }
-        PendingWrite::Status(text) => {
-            let status = serde_json::from_str(text).map_err(kube::Error::SerdeError)?;
-            absent_is_fine(client, key, write_status(&api, key, &params, &status).await).await
+        PendingWrite::Status(status) => {
+            absent_is_fine(client, key, send::status(client, &api, key, &params, status).await).await
         }
-        PendingWrite::Object(text) => {
-            let mut main: Value = serde_json::from_str(text).map_err(kube::Error::SerdeError)?;
-            let status = main.as_object_mut().and_then(|map| map.remove("status"));
+        PendingWrite::Object(main, status) => {
             match named::is_shared(key) && !is_known {
-                true => named::apply_own(&api, key, &params, &main).await?,
-                false => drop(apply(&api, &key.name, &params, &main).await?),
+                true => named::apply_own(client, &api, key, &params, main).await?,
+                false => send::object(client, &api, key, &params, main).await?,
             }
             match status {
-                Some(status) => write_status(&api, key, &params, &status).await,
+                Some(status) => send::status(client, &api, key, &params, status).await,
                 None => Ok(()),
             }
         }
     }
-}
-
-/// A status that says nothing is left out as a whole: the API server refuses to empty one.
-async fn write_status(
-    api: &Api<Raw>,
-    key: &ObjectKey,
-    params: &PatchParams,
-    status: &Value,
-) -> Result<(), kube::Error> {
-    let mut body = json!({
-        "apiVersion": key.gvk.api_version(),
-        "kind": key.gvk.kind,
-        "metadata": {"name": key.name},
-    });
-    if status.as_object().is_none_or(|map| !map.is_empty()) {
-        body["status"] = status.clone();
-    }
-    api.patch_status(&segment(&key.name), params, &Patch::Apply(&body)).await.map(drop)
 }
 
 /// That there is no such object the API server says itself, or discovery, which does not know its kind: a proxy in between

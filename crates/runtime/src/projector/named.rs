@@ -4,11 +4,13 @@
 
 use kube::api::{DeleteParams, PatchParams, Preconditions};
 use kube::core::Status;
-use kube::{Api, Error};
+use kube::{Api, Client, Error};
 use serde_json::Value;
 use sluice_api::model::MADE_OF_EVENTS;
 use sluice_api::{ObjectKey, object};
-use sluice_kube::{NEVER, Raw, apply, segment};
+use sluice_kube::{Raw, segment};
+
+use super::send;
 
 /// Whether users write objects of this kind too.
 pub(super) fn is_shared(key: &ObjectKey) -> bool {
@@ -17,23 +19,22 @@ pub(super) fn is_shared(key: &ObjectKey) -> bool {
 
 /// Creates the object, or writes it where one is there that was made of events as well. That is asked only where there is one.
 pub(super) async fn apply_own(
+    client: &Client,
     api: &Api<Raw>,
     key: &ObjectKey,
     params: &PatchParams,
-    wanted: &Value,
+    wanted: &str,
 ) -> Result<(), Error> {
-    let mut first = wanted.clone();
-    first["metadata"]["resourceVersion"] = NEVER.into();
-    match apply(api, &key.name, params, &first).await {
+    match send::object(client, api, key, params, &send::as_new(wanted)?).await {
         Err(Error::Api(status)) if status.code == 409 => {}
-        done => return done.map(drop),
+        done => return done,
     }
     match api.get_opt(&segment(&key.name)).await? {
         Some(there) if !is_own(&there.value) => {
             let message = format!("{key} is somebody else's");
             Err(Error::Api(Box::new(Status { code: 409, message, ..Status::default() })))
         }
-        _ => apply(api, &key.name, params, wanted).await.map(drop),
+        _ => send::object(client, api, key, params, wanted).await,
     }
 }
 

@@ -94,7 +94,7 @@ mod tests {
     }
 
     fn pending(number: u32) -> PendingWrite {
-        PendingWrite::Object(format!("{{\"number\":{number}}}").into())
+        PendingWrite::Object(format!("{{\"number\":{number}}}").into(), None)
     }
 
     fn queue(names: &[&str]) -> Queue {

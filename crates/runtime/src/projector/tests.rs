@@ -63,7 +63,7 @@ async fn asked(
 }
 
 fn object(text: &str) -> PendingWrite {
-    PendingWrite::Object(text.into())
+    PendingWrite::of(serde_json::from_str(text).unwrap())
 }
 
 #[tokio::test]

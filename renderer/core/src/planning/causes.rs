@@ -113,7 +113,7 @@ pub(crate) fn event_cause(
     source: &str,
     item: Option<ObjectKey>,
 ) -> Cause {
-    Cause::Event(EventCause {
+    Cause::from(EventCause {
         trigger: trigger.clone(),
         cluster: cluster.clone(),
         source: source.to_owned(),

@@ -117,7 +117,7 @@ impl Planning {
     pub(crate) fn loop_error(&self, knowledge: &Knowledge, cause: &Cause) -> Option<String> {
         // Of what a script chooses, all causes go round together.
         let whole = match cause {
-            Cause::Event(event) => Cause::Event(EventCause { item: None, ..event.clone() }),
+            Cause::Event(event) => Cause::from(EventCause { item: None, ..EventCause::clone(event) }),
             Cause::Profile(_) => cause.clone(),
         };
         let circling = [cause, &whole].into_iter().find(|cause| self.agenda.is_circling(cause))?;

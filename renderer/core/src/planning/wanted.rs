@@ -106,7 +106,7 @@ impl Planning {
 fn is_deleted_by(
     knowledge: &Knowledge,
     rendering: &Rendering,
-    event: &EventCause,
+    event: &Arc<EventCause>,
     trigger: &Trigger,
 ) -> bool {
     trigger.cloud_event_action.is_some() && rendering.action(knowledge, event) == Ok(Action::Delete)

@@ -133,7 +133,7 @@ fn complete(revision: Revision) -> Row {
 }
 
 fn cause(item: Option<&str>) -> Cause {
-    Cause::Event(EventCause {
+    Cause::from(EventCause {
         trigger: TriggerId::new("EventTrigger", "t"),
         cluster: cluster("a"),
         source: "s".into(),

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn event(kind: &str, trigger: &str) -> Cause {
-        Cause::Event(EventCause {
+        Cause::from(EventCause {
             trigger: TriggerId::new(kind, trigger),
             cluster: ClusterRef::sveltos("default", "a"),
             source: "s".into(),

@@ -103,7 +103,7 @@ impl EventRender<'_> {
     /// Who else has made what is there under this name: nothing of others is written over.
     fn maker_of(&self, key: &ContentKey, labels: &Map<String, Value>) -> Option<String> {
         if let Some(cause) = self.catalog.generator_of(key) {
-            let own = matches!(cause, Cause::Event(event) if event == self.cause);
+            let own = matches!(cause, Cause::Event(event) if **event == *self.cause);
             return (!own).then(|| cause.to_string());
         }
         let there = self.catalog.written(key)?;

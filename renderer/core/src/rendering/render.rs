@@ -99,14 +99,14 @@ impl Rendering {
     ///
     /// # Errors
     /// The field, and what is wrong with it.
-    pub(crate) fn action(&self, knowledge: &Knowledge, event: &EventCause) -> Result<Action> {
+    pub(crate) fn action(&self, knowledge: &Knowledge, event: &Arc<EventCause>) -> Result<Action> {
         self.with_event(knowledge, event, |render| render.action())
     }
 
     fn with_event<T>(
         &self,
         knowledge: &Knowledge,
-        event: &EventCause,
+        event: &Arc<EventCause>,
         work: impl FnOnce(&EventRender<'_>) -> Result<T>,
     ) -> Result<T> {
         let trigger = knowledge.trigger(&event.trigger);
@@ -116,7 +116,7 @@ impl Rendering {
         };
         let set = knowledge.counted(&event.cluster, &event.source, event.item.as_ref());
         let set = set.ok_or_else(|| Error::NotChosen(event.source.clone()))?;
-        let templates = &self.templates_of(knowledge, &Cause::Event(event.clone()));
+        let templates = &self.templates_of(knowledge, &Cause::Event(Arc::clone(event)));
         let (catalog, oldest) = (&knowledge.catalog, knowledge.oldest(trigger));
         work(&EventRender { catalog, templates, trigger, cluster, cause: event, set: &set, oldest })
     }

@@ -38,7 +38,7 @@ fn profile() -> Value {
 
 fn event(source: &ClusterRef) -> Cause {
     let trigger = TriggerId::new("EventTrigger", "t");
-    Cause::Event(EventCause { trigger, cluster: source.clone(), source: "s".into(), item: None })
+    Cause::from(EventCause { trigger, cluster: source.clone(), source: "s".into(), item: None })
 }
 
 fn row(cluster: &ClusterRef, cause: &Cause, state: Option<State>, errors: &[&str]) -> Row {

@@ -12,7 +12,7 @@ const SHARDS: u16 = 16;
 /// A trigger's event in a cluster of this name; everything that it makes.
 fn event(source: &str) -> Cause {
     let cluster = ClusterRef::sveltos("default", source);
-    Cause::Event(EventCause {
+    Cause::from(EventCause {
         trigger: TriggerId::new("EventTrigger", "t"),
         cluster,
         source: "s".into(),

@@ -145,7 +145,7 @@ fn absence_takes_no_event_away_and_a_tombstone_of_its_present_source_does() {
             Subject::Desired { shard: Shard::FIRST, cluster: cluster("a"), origin: Shard::FIRST, profile };
         let mut item = cause(None);
         if let Cause::Event(event) = &mut item {
-            event.item = Some(item_of(&event_key("o", "created")));
+            Arc::make_mut(event).item = Some(item_of(&event_key("o", "created")));
         }
         renderer.found(&subject, &Head { meta: Meta::of_cause(&item), ..Head::default() });
     };

@@ -1,0 +1,107 @@
+//! Sending what is text already: it is not read again, and of an answer only whether it is an error.
+
+use std::collections::BTreeMap;
+
+use kube::api::{Patch, PatchParams};
+use kube::core::Request;
+use kube::{Api, Client, Error};
+use serde::Serialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use sluice_api::ObjectKey;
+use sluice_kube::{NEVER, Raw, apply, segment};
+
+/// The status of an object; of the rest only what names it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct StatusOf<'a> {
+    api_version: String,
+    kind: &'a str,
+    metadata: Named<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Serialize)]
+struct Named<'a> {
+    name: &'a str,
+}
+
+/// Applies an object that is given as JSON.
+pub(super) async fn object(
+    client: &Client,
+    api: &Api<Raw>,
+    key: &ObjectKey,
+    params: &PatchParams,
+    text: &str,
+) -> Result<(), Error> {
+    let body: &RawValue = serde_json::from_str(text).map_err(Error::SerdeError)?;
+    let request = Request::new(api.resource_url()).patch(&segment(&key.name), params, &Patch::Apply(body));
+    match client.request::<IgnoredAny>(request.map_err(Error::BuildRequest)?).await {
+        // A part that was emptied may need more than one step.
+        Err(Error::Api(status)) if status.code == 422 => {
+            let body = serde_json::from_str(text).map_err(Error::SerdeError)?;
+            apply(api, &key.name, params, &body).await.map(drop)
+        }
+        done => done.map(drop),
+    }
+}
+
+/// Applies the status of an object, given as JSON. One that says nothing is left out as a whole: the API server refuses to empty
+/// one.
+pub(super) async fn status(
+    client: &Client,
+    api: &Api<Raw>,
+    key: &ObjectKey,
+    params: &PatchParams,
+    text: &str,
+) -> Result<(), Error> {
+    let said: &RawValue = serde_json::from_str(text).map_err(Error::SerdeError)?;
+    let body = StatusOf {
+        api_version: key.gvk.api_version(),
+        kind: &key.gvk.kind,
+        metadata: Named { name: &key.name },
+        status: (said.get() != "{}").then_some(said),
+    };
+    let request = Request::new(api.resource_url());
+    let request = request.patch_subresource("status", &segment(&key.name), params, &Patch::Apply(body));
+    client.request::<IgnoredAny>(request.map_err(Error::BuildRequest)?).await.map(drop)
+}
+
+/// The object with a version that none has, so that it is created where there is none, and a conflict where there is one.
+pub(super) fn as_new(text: &str) -> Result<String, Error> {
+    type Fields<'a> = BTreeMap<String, &'a RawValue>;
+    let read = || -> serde_json::Result<String> {
+        let mut object: Fields = serde_json::from_str(text)?;
+        let version = serde_json::value::to_raw_value(NEVER)?;
+        let mut metadata: Fields = match object.get("metadata") {
+            Some(metadata) => serde_json::from_str(metadata.get())?,
+            None => Fields::new(),
+        };
+        metadata.insert("resourceVersion".into(), &version);
+        let metadata = serde_json::value::to_raw_value(&metadata)?;
+        object.insert("metadata".into(), &metadata);
+        serde_json::to_string(&object)
+    };
+    read().map_err(Error::SerdeError)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_new_object_has_a_version_that_none_has_and_is_the_same_otherwise() {
+        let of = |object: Value| -> Value { as_new(&object.to_string()).unwrap().parse().unwrap() };
+        let object = json!({"kind": "K", "metadata": {"name": "a\"b", "labels": {"x": "y"}}, "spec": {"n": 1.50}});
+        let mut expected = object.clone();
+        expected["metadata"]["resourceVersion"] = NEVER.into();
+        assert_eq!(of(object), expected);
+        assert_eq!(of(json!({})), json!({"metadata": {"resourceVersion": NEVER}}));
+        assert!(as_new("[]").is_err());
+    }
+}
