@@ -24,7 +24,16 @@ struct Stream {
     name: String,
     cluster: Option<Group>,
     #[serde(default)]
+    state: State,
+    #[serde(default)]
     consumer_detail: Vec<Consumer>,
+}
+
+/// As much of what a stream holds as is needed.
+#[derive(Debug, Default, Deserialize)]
+struct State {
+    #[serde(default)]
+    last_seq: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -60,6 +69,8 @@ pub struct View {
     streams: BTreeSet<String>,
     led: BTreeMap<String, (usize, Group)>,
     consumers: BTreeSet<(String, String)>,
+    /// The highest that a node says, by stream.
+    last: BTreeMap<String, u64>,
 }
 
 // === impl View ===
@@ -80,6 +91,8 @@ impl View {
             _ => {}
         }
         for stream in said.account_details.into_iter().flat_map(|account| account.stream_detail) {
+            let last = self.last.entry(stream.name.clone()).or_default();
+            *last = (*last).max(stream.state.last_seq);
             let group = stream.cluster.unwrap_or_default();
             if leads(&group) {
                 self.led.insert(stream.name.clone(), (index, group));
@@ -122,6 +135,11 @@ impl View {
     /// All streams that a node knows.
     pub fn streams(&self) -> &BTreeSet<String> {
         &self.streams
+    }
+
+    /// The sequence of the message that each stream stored last: it grows with every message, whatever becomes of that.
+    pub fn last_sequences(&self) -> &BTreeMap<String, u64> {
+        &self.last
     }
 
     /// The smallest number of copies that a stream has.
@@ -211,6 +229,15 @@ mod tests {
         assert!(view.ailment().unwrap().contains("stream CHANGES-00 on nats-2"));
         view.unwell(1, "no answer");
         assert!(view.ailment().unwrap().contains("node 1: no answer"));
+    }
+
+    #[test]
+    fn of_what_the_nodes_say_a_stream_has_stored_the_most_counts() {
+        let mk_stored = |last: u64| json!({"name": "CHANGES-00", "state": {"messages": 1, "last_seq": last}});
+        let mut view = View::new(2);
+        view.take(0, "nats-1", mk_said("nats-1", true, &[mk_stored(9)]));
+        view.take(1, "nats-2", mk_said("nats-1", true, &[mk_stored(7)]));
+        assert_eq!(view.last_sequences(), &BTreeMap::from([("CHANGES-00".to_owned(), 9)]));
     }
 
     #[test]
