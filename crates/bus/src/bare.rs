@@ -74,7 +74,7 @@ pub async fn bare_loop(bus: &Bus, rows: u64, size: usize, form: BareForm) -> Res
 }
 
 type Acks = FuturesUnordered<Ack>;
-type Ack = <PublishAckFuture as IntoFuture>::IntoFuture;
+pub(crate) type Ack = <PublishAckFuture as IntoFuture>::IntoFuture;
 
 /// Publishes without waiting, until too many acknowledgements are missing.
 struct Pipe {
@@ -134,7 +134,7 @@ async fn fill(bus: &Bus, rows: u64, size: usize, form: BareForm) -> Result<(), B
 }
 
 /// A head as rows have it.
-fn head(row: u64) -> Head {
+pub(crate) fn head(row: u64) -> Head {
     Head {
         digest: Digest::of(&[&row.to_le_bytes()]),
         time: now_micros(),
@@ -153,9 +153,9 @@ struct Lane {
 }
 
 /// The fence that this loop holds in the stream that it writes to.
-struct Fence {
-    subject: String,
-    sequence: Sequence,
+pub(crate) struct BareFence {
+    pub(crate) subject: String,
+    pub(crate) sequence: Sequence,
 }
 
 /// Moves one shard; returns how many rows it had.
@@ -177,11 +177,11 @@ async fn pass(bus: Bus, shard: Shard, form: BareForm) -> Result<u64, BusError> {
     match form {
         BareForm::Bare => lane.pipelined(None).await?,
         BareForm::Fenced => {
-            let fence = Fence::claim(&lane.bus, shard).await?;
+            let fence = BareFence::claim(&lane.bus, Table::Reports, shard).await?;
             lane.pipelined(Some(fence)).await?;
         }
         BareForm::Grouped => {
-            let fence = Fence::claim(&lane.bus, shard).await?;
+            let fence = BareFence::claim(&lane.bus, Table::Reports, shard).await?;
             lane.grouped(&fence).await?;
         }
     }
@@ -190,7 +190,7 @@ async fn pass(bus: Bus, shard: Shard, form: BareForm) -> Result<u64, BusError> {
 
 impl Lane {
     /// Each row by itself, many in flight.
-    async fn pipelined(mut self, fence: Option<Fence>) -> Result<(), BusError> {
+    async fn pipelined(mut self, fence: Option<BareFence>) -> Result<(), BusError> {
         let mut pipe = Pipe::new(IN_FLIGHT / usize::from(self.bus.shards.max(1)));
         for row in 0..self.rows {
             let message = self.next().await?;
@@ -206,7 +206,7 @@ impl Lane {
     }
 
     /// What has come while the group before was stored is the next group.
-    async fn grouped(mut self, fence: &Fence) -> Result<(), BusError> {
+    async fn grouped(mut self, fence: &BareFence) -> Result<(), BusError> {
         let (mut read, mut groups, mut waiting) = (0, 0, Vec::new());
         // One group at most.
         let mut stored = Acks::new();
@@ -232,7 +232,7 @@ impl Lane {
     /// Publishes a group; its last message is answered for all. A group of one is a plain publish.
     async fn publish(
         &self,
-        fence: &Fence,
+        fence: &BareFence,
         group: u64,
         rows: Vec<(String, Message)>,
     ) -> Result<Ack, BusError> {
@@ -281,10 +281,10 @@ impl Lane {
     }
 }
 
-impl Fence {
+impl BareFence {
     /// Nothing else works on this bus, so the row is replaced whoever has it.
-    async fn claim(bus: &Bus, shard: Shard) -> Result<Self, BusError> {
-        let owner = Subject::Owner { table: Table::Reports, shard, owner: "bare".to_owned() };
+    pub(crate) async fn claim(bus: &Bus, table: Table, shard: Shard) -> Result<Self, BusError> {
+        let owner = Subject::Owner { table, shard, owner: "bare".to_owned() };
         let (subject, failed) = (owner.to_string(), || BusError::request("claim a fence"));
         let sent = bus.js.publish(subject.clone(), Bytes::new()).await.map_err(failed())?;
         Ok(Self { subject, sequence: Sequence::new(sent.await.map_err(failed())?.sequence) })

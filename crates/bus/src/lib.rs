@@ -26,6 +26,7 @@ mod error;
 pub mod kit;
 mod layout;
 mod membership;
+mod relay;
 mod seal;
 mod shard;
 #[cfg(test)]
@@ -53,6 +54,7 @@ pub use layout::wipe::wipe;
 pub use membership::own_agents::OwnAgents;
 pub use membership::roll_call::roll_call;
 pub use membership::{Lease, MEMBER_TTL, Membership};
+pub use relay::Relay;
 pub use seal::BusKeys;
 pub use seal::keys::{KeyFiles, KeyStore, Stored as StoredKeys};
 pub use seal::rotate::{Rotation, SEALED_FOR, retire, rotate, seal};
