@@ -1,5 +1,6 @@
 //! Command line, and what follows from it.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -22,15 +23,24 @@ pub struct Args {
     /// Length of each of these phases, in seconds.
     #[arg(long, default_value_t = 20)]
     seconds: u64,
-    /// Events of the idle phase: one a second, each after the one before has been applied.
+    /// Events of the idle phase: each after the one before has been applied and the pause has passed.
     #[arg(long, default_value_t = 60)]
     idle: u32,
+    /// Pause between events of the idle phase, in milliseconds.
+    #[arg(long, default_value_t = 1000)]
+    pause: u64,
     /// Services created at once in one cluster, one phase for each size and form.
     #[arg(long, value_delimiter = ',', default_value = "200,1000")]
     bursts: Vec<u32>,
     /// Services created as fast as possible over all clusters.
     #[arg(long, default_value_t = 6000)]
     flood: u32,
+    /// Services whose add-ons the memory is measured with, besides those of the phases before.
+    #[arg(long, default_value_t = 6000)]
+    fill: u32,
+    /// How long memory is given to come to rest, in seconds: allocators keep what was freed for ten.
+    #[arg(long, default_value_t = 12)]
+    settle: u64,
     /// Rows of the bare loop.
     #[arg(long, default_value_t = 40_000)]
     rows: u64,
@@ -44,10 +54,13 @@ pub struct Args {
     /// Objects of a chart that goes to all clusters.
     #[arg(long, default_value_t = 100)]
     chart_objects: usize,
-    /// Only these phases: bare, idle, rate100, burst200, flood, later, matcher, deaths-nodes, deaths-replicas,
+    /// Only these phases: bare, floor, idle, rate100, memory, burst200, flood, later, matcher, deaths-nodes, deaths-replicas,
     /// everywhere-event, everywhere-chart; a name without a number means all that begin with it, as `rate` or `deaths`.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Writes everything that was measured to this file, too: one JSON object of numbers, with names that stay.
+    #[arg(long, value_name = "FILE")]
+    figures: Option<PathBuf>,
     /// A small version that takes seconds, for CI; sizes given beside it are upper bounds.
     #[arg(long)]
     quick: bool,
@@ -72,6 +85,10 @@ pub struct Plan {
     pub bursts: Vec<u32>,
     /// Services of the flood.
     pub flood: u32,
+    /// Services whose add-ons the memory is measured with.
+    pub fill: u32,
+    /// How long memory is given to come to rest.
+    pub settle: Duration,
     /// Rows of the bare loop.
     pub rows: u64,
     /// How often a node is killed.
@@ -84,6 +101,8 @@ pub struct Plan {
     pub only: Vec<String>,
     /// How long the add-ons of a phase may take after its last event.
     pub patience: Duration,
+    /// Where the figures are written, too.
+    pub figures: Option<PathBuf>,
 }
 
 // === impl Args ===
@@ -126,15 +145,18 @@ impl Args {
             rates: self.rates.clone(),
             phase: Duration::from_secs(self.seconds.max(1)),
             idle: self.idle,
-            pause: Duration::from_secs(1),
+            pause: Duration::from_millis(self.pause),
             bursts: self.bursts.clone(),
             flood: self.flood,
+            fill: self.fill,
+            settle: Duration::from_secs(self.settle),
             rows: self.rows,
             deaths: self.deaths.unwrap_or(if self.nodes == 1 { 0 } else { 10 }),
             away: Duration::from_secs(self.away),
             chart_objects: self.chart_objects,
             only: self.only.clone(),
             patience: Duration::from_secs(120),
+            figures: self.figures.clone(),
         };
         Ok(if self.quick { plan.quick() } else { plan })
     }
@@ -159,15 +181,18 @@ impl Plan {
             rates: vec![50],
             phase: Duration::from_secs(2),
             idle: self.idle.min(5),
-            pause: Duration::from_millis(200),
+            pause: self.pause.min(Duration::from_millis(200)),
             bursts: vec![20],
             flood: self.flood.min(200),
+            fill: self.fill.min(100),
+            settle: self.settle.min(Duration::from_secs(1)),
             rows: self.rows.min(2000),
             deaths: self.deaths.min(1),
             away: self.away,
             chart_objects: self.chart_objects.min(10),
             only: self.only,
             patience: Duration::from_secs(30),
+            figures: self.figures,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use sluice_bus::{BareForm, Bus, BusOptions, Connection, bare_loop, wipe};
+use sluice_bus::{BareForm, Bus, BusError, BusOptions, Connection, bare_loop, wipe};
 use sluice_tasks::Tasks;
 
 use crate::measure::Lab;
@@ -13,7 +13,7 @@ use sluice_testbed::BusServer;
 /// Shards of each table, as the stages choose them.
 const SHARDS: u16 = 16;
 /// Bytes of a row: about those of a small Service.
-const ROW: usize = 700;
+pub const ROW: usize = 700;
 /// How often the matcher is asked how far it is.
 const LOOK: Duration = Duration::from_millis(10);
 /// The matcher is done when it has published nothing for this long.
@@ -21,7 +21,7 @@ const QUIET: Duration = Duration::from_secs(1);
 /// It is not waited for any longer than this.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Between two beginnings of the bare loop.
+/// Between two beginnings of a measurement.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Rows, and how long they took.
@@ -49,27 +49,43 @@ impl Rate {
 pub async fn bare(dir: &Path, rows: u64, form: BareForm, nodes: usize) -> anyhow::Result<Rate> {
     let server = BusServer::start(dir, nodes, None).await?;
     server.wait_until_healthy(PATIENCE).await?;
-    let options = BusOptions {
+    let bus = Bus::connect(&options(&server, nodes), &Tasks::default()).await?;
+    let run = patient(&server, nodes, async || bare_loop(&bus, rows, ROW, form).await).await?;
+    Ok(Rate { rows: run.rows as f64, elapsed: run.elapsed })
+}
+
+/// A bus with a copy of every stream on each node, laid out as the stages do it.
+pub fn options(server: &BusServer, nodes: usize) -> BusOptions {
+    BusOptions {
         connection: Connection::plain(server.url()),
         name: "sluice-loadtest".to_owned(),
         shards: SHARDS,
         replicas: nodes,
         tombstone_ttl: Duration::from_secs(3600),
         keys: sluice_bus::BusKeys::default(),
-    };
-    let bus = Bus::connect(&options, &Tasks::default()).await?;
+    }
+}
+
+/// Waits for the nodes and does something on their bus: a cluster that has just come up may not answer everything at once.
+///
+/// # Errors
+/// When the bus does not come up, or what is done fails.
+pub async fn patient<T>(
+    server: &BusServer,
+    nodes: usize,
+    work: impl AsyncFn() -> Result<T, BusError>,
+) -> anyhow::Result<T> {
+    server.wait_until_healthy(PATIENCE).await?;
     let patience = Instant::now() + PATIENCE;
-    let run = loop {
-        match bare_loop(&bus, rows, ROW, form).await {
-            // A cluster that has just come up may not answer everything at once.
+    loop {
+        match work().await {
             Err(error) if nodes > 1 && Instant::now() < patience => {
-                tracing::warn!(%error, "the bare loop begins once more");
+                tracing::warn!(%error, "the measurement of the bus begins once more");
                 tokio::time::sleep(PAUSE).await;
             }
-            run => break run?,
+            done => return Ok(done?),
         }
-    };
-    Ok(Rate { rows: run.rows as f64, elapsed: run.elapsed })
+    }
 }
 
 /// One matcher alone takes every shard over and makes all reports again; its rate from the first row that it reads on. It

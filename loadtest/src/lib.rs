@@ -13,7 +13,9 @@
 
 mod args;
 mod bus_path;
+mod figures;
 mod fleet;
+mod floor;
 mod measure;
 mod report;
 mod run;

@@ -1,5 +1,7 @@
 //! The result as Markdown.
 
+mod each_event;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -7,6 +9,7 @@ use anyhow::bail;
 use sluice_bus::BareForm;
 
 use crate::bus_path::Rate;
+use crate::floor::Floor;
 use crate::measure::{Cost, Deaths, Everywhere, Phase, What, middle_and_longest};
 use crate::system::{self, Usage};
 use sluice_testbed::BusServer;
@@ -24,6 +27,10 @@ pub struct Report {
     pub matcher: Option<Rate>,
     /// Memory after the idle phase, by process.
     pub idle_memory: BTreeMap<&'static str, Usage>,
+    /// Memory once many add-ons are there.
+    pub filled: Option<Filled>,
+    /// The limit of one idle event.
+    pub floor: Option<Floor>,
     /// The idle phase and those with a rate.
     pub paced: Vec<Phase>,
     /// Phases in which everything comes at once.
@@ -43,6 +50,15 @@ pub struct Limit {
     pub form: BareForm,
     /// How fast they went.
     pub rate: Rate,
+}
+
+/// Memory at rest with many add-ons.
+#[derive(Debug)]
+pub struct Filled {
+    /// How many came since memory was looked at when there was nothing to do.
+    pub add_ons: usize,
+    /// By process.
+    pub memory: BTreeMap<&'static str, Usage>,
 }
 
 /// Services created at once in one cluster.
@@ -222,7 +238,7 @@ impl Report {
             "| what | objects of each cluster | clusters | all there after s, each time | CPU s of the renderer, for each | of the deployer | others, cores |"
         )?;
         writeln!(f, "|---|---|---|---|---|---|---|")?;
-        for Everywhere { what, objects, clusters, times, cost } in &self.everywhere {
+        for Everywhere { what, objects, clusters, times, cost, .. } in &self.everywhere {
             let each = times.len().max(1) as f64;
             let cpu = |stage| of(cost, stage).cpu.as_secs_f64() / each;
             let times: Vec<String> = times.iter().map(|time| format!("{:.2}", time.as_secs_f64())).collect();
@@ -261,6 +277,18 @@ impl Report {
     }
 }
 
+// === impl Filled ===
+
+impl Filled {
+    /// Bytes that a process has for each add-on.
+    pub fn bytes_each(&self, process: &str, idle: &BTreeMap<&'static str, Usage>) -> f64 {
+        let rss = |usages: &BTreeMap<&'static str, Usage>| {
+            usages.get(process).map_or(0.0, |usage| usage.rss as f64)
+        };
+        (rss(&self.memory) - rss(idle)) / self.add_ons.max(1) as f64
+    }
+}
+
 // === impl Limit ===
 
 impl Limit {
@@ -292,11 +320,14 @@ impl fmt::Display for Report {
             self.clusters
         )?;
         self.latencies(f)?;
+        self.floor(f)?;
         self.limits(f)?;
         self.bursts(f)?;
         self.deaths(f)?;
         self.stages(f)?;
         self.everywhere(f)?;
-        self.costs(f)
+        self.costs(f)?;
+        self.counts(f)?;
+        self.memory(f)
     }
 }

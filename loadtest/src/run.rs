@@ -1,14 +1,21 @@
 //! The order of the phases.
 
 use std::path::Path;
+use std::time::Duration;
 
+use anyhow::Context as _;
 use sluice_bus::BareForm;
 
 use crate::args::Plan;
 use crate::bus_path;
-use crate::measure::{Deaths, Lab};
-use crate::report::{Burst, Limit, Report};
+use crate::figures::Figures;
+use crate::floor::floor;
+use crate::measure::{Deaths, Lab, Phase, settled};
+use crate::report::{Burst, Filled, Limit, Report};
 use sluice_testbed::manifests::{ALL, EACH};
+
+/// Between two tries of the floor: long enough that the machine is idle before each.
+const FLOOR_PAUSE: Duration = Duration::from_millis(200);
 
 /// Measures everything, prints it, and fails when an event had no effect.
 ///
@@ -16,10 +23,10 @@ use sluice_testbed::manifests::{ALL, EACH};
 /// When something cannot be started, or events were lost; the logs are kept then.
 pub async fn run(plan: Plan) -> anyhow::Result<()> {
     let dir = tempfile::Builder::new().prefix("sluice-load-").tempdir()?;
-    let measured = match measure(&plan, dir.path()).await {
+    let measured = match Box::pin(measure(&plan, dir.path())).await {
         Ok(report) => {
             println!("{report}");
-            report.check()
+            write_figures(&plan, &report).and_then(|()| report.check())
         }
         Err(error) => Err(error),
     };
@@ -37,17 +44,17 @@ async fn measure(plan: &Plan, dir: &Path) -> anyhow::Result<Report> {
     std::fs::create_dir_all(&stack_dir)?;
     let mut lab = Lab::start(&stack_dir, plan).await?;
     lab.warm_up().await?;
-    if plan.wants("idle") {
-        say("idle");
-        report.paced.push(lab.idle(plan.idle, plan.pause).await?);
-    }
-    report.idle_memory = crate::measure::usages(&lab.stack);
+    Box::pin(idle(plan, dir, &mut lab, &mut report)).await?;
     for &rate in &plan.rates {
         let name = format!("rate{rate}");
         if plan.wants(&name) {
             say(&format!("{rate} events/s"));
             report.paced.push(lab.paced(&name, rate, plan.phase).await?);
         }
+    }
+    if plan.wants("memory") {
+        say(&format!("memory with {} add-ons more", plan.fill));
+        report.filled = Some(fill(plan, &mut lab, &mut report.paced).await?);
     }
     report.bursts = bursts(plan, &mut lab).await?;
     if plan.wants("flood") {
@@ -75,6 +82,38 @@ async fn measure(plan: &Plan, dir: &Path) -> anyhow::Result<Report> {
         report.matcher = Some(bus_path::matcher_alone(&mut lab).await?);
     }
     Ok(report)
+}
+
+/// The floor of one event, events one at a time, and memory at rest.
+async fn idle(plan: &Plan, dir: &Path, lab: &mut Lab, report: &mut Report) -> anyhow::Result<()> {
+    if plan.wants("floor") {
+        say("the floor of one event");
+        let place = dir.join("floor");
+        std::fs::create_dir_all(&place)?;
+        let tries = (plan.idle, plan.pause.min(FLOOR_PAUSE));
+        report.floor = Some(floor(&place, plan.nodes, lab.target()?, tries).await?);
+    }
+    if plan.wants("idle") {
+        say("idle");
+        report.paced.push(lab.idle(plan.idle, plan.pause).await?);
+    }
+    report.idle_memory = settled(&lab.stack, plan.settle).await;
+    Ok(())
+}
+
+fn write_figures(plan: &Plan, report: &Report) -> anyhow::Result<()> {
+    let Some(path) = &plan.figures else { return Ok(()) };
+    let text = Figures::of(report).to_json()?;
+    std::fs::write(path, text).with_context(|| format!("cannot write --figures {}", path.display()))
+}
+
+/// As many add-ons as are worth measuring their memory.
+async fn fill(plan: &Plan, lab: &mut Lab, paced: &mut Vec<Phase>) -> anyhow::Result<Filled> {
+    let before: usize = paced.iter().filter(|phase| phase.name != "idle").map(Phase::applied).sum();
+    let phase = lab.flood("fill", plan.fill as usize).await?;
+    let add_ons = before + phase.applied();
+    paced.push(phase);
+    Ok(Filled { add_ons, memory: settled(&lab.stack, plan.settle).await })
 }
 
 /// The bare loop in every form that streams with so many copies take.

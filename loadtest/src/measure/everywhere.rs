@@ -15,6 +15,8 @@ const TIMES: usize = 3;
 /// What was measured of it.
 #[derive(Debug)]
 pub struct Everywhere {
+    /// Names its figures, as `--only` does.
+    pub name: &'static str,
     /// The cause.
     pub what: &'static str,
     /// Objects of each cluster.
@@ -37,14 +39,15 @@ impl Lab {
         // The first one waits until the source is known everywhere.
         self.event("far-first", 1).await?;
         tokio::time::sleep(pause).await;
-        let (meter, mut times) = (Meter::start(&self.stack), Vec::new());
+        let (meter, mut times) = (Meter::start(&self.stack).await, Vec::new());
         for number in 0..TIMES {
             times.push(self.event(&format!("far-{number}"), 1).await?);
             tokio::time::sleep(pause).await;
         }
         self.sender.check()?;
         let (clusters, cost) = (self.targets.len(), meter.finish(&self.stack).await);
-        Ok(Everywhere { what: "an event, its add-on to all", objects: 1, clusters, times, cost })
+        let (name, what) = ("everywhere-event", "an event, its add-on to all");
+        Ok(Everywhere { name, what, objects: 1, clusters, times, cost })
     }
 
     /// Profiles, one after the other, of a chart with so many objects.
@@ -53,7 +56,7 @@ impl Lab {
     /// When an object does not come, or something cannot be written.
     pub async fn chart_everywhere(&mut self, objects: usize, pause: Duration) -> anyhow::Result<Everywhere> {
         let repository = Repository::serve().await?;
-        let (meter, mut times) = (Meter::start(&self.stack), Vec::new());
+        let (meter, mut times) = (Meter::start(&self.stack).await, Vec::new());
         for number in 0..TIMES {
             let name = format!("chart-{number}");
             let due = Instant::now();
@@ -62,13 +65,8 @@ impl Lab {
             tokio::time::sleep(pause).await;
         }
         let (clusters, cost) = (self.targets.len(), meter.finish(&self.stack).await);
-        Ok(Everywhere {
-            what: "a profile with a chart, the first one fetched",
-            objects,
-            clusters,
-            times,
-            cost,
-        })
+        let (name, what) = ("everywhere-chart", "a profile with a chart, the first one fetched");
+        Ok(Everywhere { name, what, objects, clusters, times, cost })
     }
 
     async fn event(&mut self, name: &str, objects: usize) -> anyhow::Result<Duration> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use super::rows::Rows;
 use crate::system::{self, Usage};
 use sluice_testbed::Stack;
 
@@ -20,12 +21,13 @@ pub struct Meter {
     busy: Duration,
     load: String,
     before: BTreeMap<&'static str, Usage>,
+    rows: Rows,
 }
 
 /// What a phase cost.
 #[derive(Clone, Debug, Default)]
 pub struct Cost {
-    /// By process: CPU time during the phase and until everything came to rest; memory at its end.
+    /// By process: CPU time and wakeups during the phase and until everything came to rest; memory at its end.
     pub processes: BTreeMap<&'static str, Usage>,
     /// Cores that others used during the phase.
     pub others: f64,
@@ -33,26 +35,30 @@ pub struct Cost {
     pub load: String,
     /// How long the stages worked on after the last add-on: projections, most of all.
     pub rested: Duration,
+    /// What the streams of the bus stored meanwhile.
+    pub rows: Rows,
 }
 
 // === impl Meter ===
 
 impl Meter {
     /// Notes what every process has used until now.
-    pub fn start(stack: &Stack) -> Self {
+    pub async fn start(stack: &Stack) -> Self {
+        let rows = Rows::stored(stack).await;
         let (started, load) = (Instant::now(), system::load_average());
-        Self { started, load, busy: system::busy(), before: usages(stack) }
+        Self { started, load, busy: system::busy(), before: usages(stack), rows }
     }
 
     /// Waits until the stages are at rest, and says what has been used.
     pub async fn finish(self, stack: &Stack) -> Cost {
-        let Self { started, busy, load, before } = self;
+        let Self { started, busy, load, before, rows } = self;
         let active = started.elapsed();
         let ours = total(&since(&before, &usages(stack)));
         let others = system::busy().saturating_sub(busy).saturating_sub(ours);
         let rested = rest(stack).await;
         let processes = since(&before, &usages(stack));
-        Cost { processes, others: others.as_secs_f64() / active.as_secs_f64().max(1e-3), load, rested }
+        let others = others.as_secs_f64() / active.as_secs_f64().max(1e-3);
+        Cost { processes, others, load, rested, rows: Rows::stored(stack).await.since(&rows) }
     }
 }
 
@@ -66,6 +72,7 @@ pub fn usages(stack: &Stack) -> BTreeMap<&'static str, Usage> {
         let (sum, one) = (usages.entry(name).or_default(), system::usage(pid));
         sum.cpu += one.cpu;
         sum.rss += one.rss;
+        sum.wakeups += one.wakeups;
     }
     usages
 }
@@ -75,14 +82,22 @@ fn since(
     after: &BTreeMap<&'static str, Usage>,
 ) -> BTreeMap<&'static str, Usage> {
     let used = |(&name, now): (&&'static str, &Usage)| {
-        let cpu = now.cpu.saturating_sub(before.get(name).map(|usage| usage.cpu).unwrap_or_default());
-        (name, Usage { cpu, rss: now.rss })
+        let before = before.get(name).copied().unwrap_or_default();
+        let cpu = now.cpu.saturating_sub(before.cpu);
+        (name, Usage { cpu, rss: now.rss, wakeups: now.wakeups.saturating_sub(before.wakeups) })
     };
     after.iter().map(used).collect()
 }
 
 fn total(usages: &BTreeMap<&'static str, Usage>) -> Duration {
     usages.values().map(|usage| usage.cpu).sum()
+}
+
+/// What each process has once the stages are at rest and their allocators have given back what nobody used for ten seconds.
+pub async fn settled(stack: &Stack, settle: Duration) -> BTreeMap<&'static str, Usage> {
+    rest(stack).await;
+    tokio::time::sleep(settle).await;
+    usages(stack)
 }
 
 /// How long it takes until the stages are at rest.

@@ -4,6 +4,7 @@ mod deaths;
 mod events;
 mod everywhere;
 mod meter;
+mod rows;
 mod stages;
 
 use std::path::Path;
@@ -19,7 +20,7 @@ pub use deaths::{Deaths, middle_and_longest};
 use events::Events;
 pub use events::Phase;
 pub use everywhere::Everywhere;
-pub use meter::{Cost, Meter, usages};
+pub use meter::{Cost, Meter, settled};
 pub use stages::{StageTimes, What};
 
 use crate::args::Plan;
@@ -82,13 +83,21 @@ impl Lab {
         Ok(())
     }
 
+    /// A cluster that events go to.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn target(&self) -> anyhow::Result<&KubeContext> {
+        self.targets.first().map(AsRef::as_ref).context("there is no managed cluster")
+    }
+
     /// One event after the other, each when the one before has been applied and `pause` has passed.
     ///
     /// # Errors
     /// When Services cannot be created.
     pub async fn idle(&mut self, count: u32, pause: Duration) -> anyhow::Result<Phase> {
         let before = StageTimes::of(&self.stack).await?;
-        let (meter, mut events) = (Meter::start(&self.stack), Events::new("idle"));
+        let (meter, mut events) = (Meter::start(&self.stack).await, Events::new("idle"));
         for index in 0..count {
             self.alone(&mut events, index as usize, manifests::EACH, pause).await;
         }
@@ -109,7 +118,8 @@ impl Lab {
         cluster: usize,
         pause: Duration,
     ) -> anyhow::Result<Phase> {
-        let (meter, mut events) = (Meter::start(&self.stack), Events::new(&format!("more{size}{label}")));
+        let (meter, mut events) =
+            (Meter::start(&self.stack).await, Events::new(&format!("more{size}{label}")));
         for _ in 0..MORE {
             self.alone(&mut events, cluster, label, pause).await;
         }
@@ -122,7 +132,7 @@ impl Lab {
     /// When Services cannot be created.
     pub async fn paced(&mut self, name: &str, rate: u32, length: Duration) -> anyhow::Result<Phase> {
         let before = StageTimes::of(&self.stack).await?;
-        let (meter, mut events) = (Meter::start(&self.stack), Events::new(name));
+        let (meter, mut events) = (Meter::start(&self.stack).await, Events::new(name));
         pace(&self.targets, &self.sender, &mut events, rate, length).await?;
         self.collect(&mut events).await;
         let stages = StageTimes::of(&self.stack).await?.since(&before);
@@ -136,7 +146,8 @@ impl Lab {
     /// # Errors
     /// When Services cannot be created.
     pub async fn burst(&mut self, size: u32, label: &'static str, cluster: usize) -> anyhow::Result<Phase> {
-        let (meter, mut events) = (Meter::start(&self.stack), Events::new(&format!("burst{size}{label}")));
+        let (meter, mut events) =
+            (Meter::start(&self.stack).await, Events::new(&format!("burst{size}{label}")));
         let due = Instant::now();
         for _ in 0..size {
             self.send(&mut events, due, cluster, label);
@@ -150,7 +161,7 @@ impl Lab {
     /// # Errors
     /// When Services cannot be created.
     pub async fn flood(&mut self, name: &str, count: usize) -> anyhow::Result<Phase> {
-        let (meter, mut events) = (Meter::start(&self.stack), Events::new(name));
+        let (meter, mut events) = (Meter::start(&self.stack).await, Events::new(name));
         let due = Instant::now();
         for index in 0..count {
             self.send(&mut events, due, index, manifests::EACH);
