@@ -18,7 +18,7 @@ export SLUICE_BUILD ?= $(if $(CACHE),$(CACHE)/build,$(ROOT)/build)
 WITH_NATS = nats="$$(scripts/install-nats.sh)"; export PATH="$$(dirname "$$nats"):$$PATH"
 ARGS ?=
 
-.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check proto deny alone e2e monitoring survive load ci images site
+.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check proto deny alone e2e monitoring survive load perf ci images site
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -53,8 +53,9 @@ unit: ## unit, property and integration tests against a real nats-server
 layers: ## each crate is what the table of ARCHITECTURE.md says; pure crates stay pure
 	scripts/check_layers.sh
 
-style: ## sizes of files and functions, and whether the simulation's mutants fit the code
+style: ## sizes of files and functions, whether the simulation's mutants fit the code, and the tests of scripts
 	python3 scripts/check_style.py .
+	scripts/perf_judge_test.py
 	simulation/mutants.py --check
 
 crds: ## write deploy/crds anew
@@ -87,10 +88,13 @@ load: need ## the load generator and its table
 	$(WITH_NATS); cargo build --release --locked --workspace --bins; \
 	exec "$$CARGO_TARGET_DIR/release/sluice-loadtest" $(ARGS)
 
+perf: need ## what an event costs, against the version kept last (ARGS="--quick", ARGS=--keep)
+	$(WITH_NATS); exec scripts/perf.py $(ARGS)
+
 site: ## the documents as a site with search, in target/site
 	scripts/site.sh
 
-ci: ## what the machine does: test, deny, alone, e2e and monitoring
+ci: ## what the machine does: test, deny, alone, e2e, monitoring and perf
 	.ci/run
 
 images: ## the container image, compiled in a container
