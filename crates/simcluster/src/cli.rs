@@ -19,6 +19,9 @@ pub struct Args {
     /// Number of managed clusters, named cluster-1, cluster-2 and so on.
     #[arg(long, default_value_t = 1)]
     clusters: usize,
+    /// Services of each managed cluster that are there from the beginning, and are no event of anything.
+    #[arg(long, default_value_t = 0)]
+    services: usize,
     /// Where to write a kubeconfig with a context per cluster.
     #[arg(long)]
     kubeconfig_out: Option<PathBuf>,
@@ -37,6 +40,9 @@ impl Args {
         let config =
             FleetConfig { listen: self.listen, clusters: clusters.clone(), advertise: self.advertise };
         let fleet = SimFleet::start(config).await?;
+        for cluster in clusters.iter().skip(1).filter(|_| self.services > 0) {
+            fleet.fill(cluster, self.services)?;
+        }
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         if let Some(path) = &self.kubeconfig_out {

@@ -90,6 +90,17 @@ impl SimFleet {
         self.shared.add(id)
     }
 
+    /// Puts so many Services that are no event of anything into a cluster, which costs some hundred bytes for each. Whoever watches
+    /// them lists again.
+    ///
+    /// # Errors
+    /// When the cluster does not exist.
+    pub fn fill(&self, id: &str, services: usize) -> anyhow::Result<()> {
+        let cluster = self.shared.find(id).with_context(|| format!("there is no cluster {id:?}"))?;
+        cluster.state().fill(services);
+        Ok(())
+    }
+
     /// Removes a cluster; its watches end, its objects are gone.
     pub fn remove_cluster(&self, id: &str) {
         self.shared.remove(id);

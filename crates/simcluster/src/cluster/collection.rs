@@ -101,6 +101,12 @@ impl Collection {
         self.record(Change { kind, object, previous });
     }
 
+    /// Stores many objects without telling anybody: whoever watches lists again.
+    pub fn fill(&mut self, objects: impl Iterator<Item = (ObjectKey, Arc<Object>)>, resource_version: u64) {
+        self.objects.extend(objects);
+        self.compact(resource_version);
+    }
+
     /// Removes an object, whose last state is `object`, and tells the watches.
     pub fn remove(&mut self, key: &ObjectKey, object: Arc<Object>) {
         let previous = self.objects.remove(key);

@@ -123,6 +123,11 @@ impl State {
         self.resource_version
     }
 
+    /// Goes on at a later version.
+    pub(super) fn skip_to(&mut self, resource_version: u64) {
+        self.resource_version = resource_version;
+    }
+
     /// The objects of a resource, when there ever were some.
     pub fn collection(&self, key: &str) -> Option<&Collection> {
         self.collections.get(key)

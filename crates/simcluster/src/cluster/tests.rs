@@ -173,3 +173,21 @@ async fn a_cut_ends_a_watch_after_what_it_has_to_say() {
     assert_eq!(changes(&mut watch).await.len(), 1);
     assert!(watch.next().await.is_none());
 }
+
+#[test]
+fn a_cluster_that_is_filled_has_services_that_can_be_changed() {
+    let cluster = cluster();
+    cluster.state().fill(3);
+    let endpoint = cluster.endpoint("", "v1", "services").unwrap();
+    let page = cluster.state().list(&endpoint, &ListOptions::default()).unwrap();
+    assert_eq!(names(&page), ["kubernetes", "resting-1", "resting-2", "resting-3"]);
+    let versions: Vec<u64> = page.objects.iter().map(|object| object.resource_version()).collect();
+    assert_eq!(page.resource_version, versions[3], "the list is as of the last of them");
+    let options = WriteOptions { field_manager: "m".into(), ..WriteOptions::default() };
+    let (namespace, name) = ("default", "resting-2");
+    let write = Write { endpoint: &endpoint, namespace, name, subresource: "", options: &options };
+    let label = json!({"metadata": {"name": "resting-2", "labels": {"app": "x"}}});
+    let written = cluster.state().apply(label, &write).unwrap();
+    assert!(!written.created && written.object.resource_version() > versions[3]);
+    assert_eq!(written.object.body()["spec"]["ports"][0]["targetPort"], 9376);
+}
