@@ -7,6 +7,8 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Parser;
 
+use crate::scale::Sizes;
+
 /// Measures the pipeline over simulated clusters and prints a Markdown table.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "sluice-loadtest", version)]
@@ -61,16 +63,37 @@ pub struct Args {
     /// Writes everything that was measured to this file, too: one JSON object of numbers, with names that stay.
     #[arg(long, value_name = "FILE")]
     figures: Option<PathBuf>,
+    /// Many clusters and objects on three nodes with two replicas of each stage, and nothing else: some twenty minutes.
+    #[arg(long)]
+    scale: bool,
+    /// Numbers of clusters, the largest last.
+    #[arg(long, value_delimiter = ',', default_value = "10,100,1000")]
+    scale_clusters: Vec<usize>,
+    /// Numbers of watched objects over all clusters, the largest last.
+    #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000,1000000")]
+    scale_objects: Vec<usize>,
+    /// Add-ons of the largest.
+    #[arg(long, default_value_t = 30_000)]
+    scale_add_ons: usize,
     /// A small version that takes seconds, for CI; sizes given beside it are upper bounds.
     #[arg(long)]
     quick: bool,
 }
+
+/// Events a second of each size: what the slowest of them can do beside its simulation.
+const SCALE_RATE: u32 = 100;
+/// How long events flow after each outage.
+const SCALE_WATCHED: Duration = Duration::from_secs(40);
 
 /// What is measured.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Simulated managed clusters.
     pub clusters: usize,
+    /// Services of each of them that are there from the beginning, and are no event.
+    pub services: usize,
+    /// Replicas of each stage.
+    pub replicas: usize,
     /// Nodes of the bus.
     pub nodes: usize,
     /// Matched events per second.
@@ -103,6 +126,8 @@ pub struct Plan {
     pub patience: Duration,
     /// Where the figures are written, too.
     pub figures: Option<PathBuf>,
+    /// Many clusters and objects, and nothing else.
+    pub scale: Option<Sizes>,
 }
 
 // === impl Args ===
@@ -141,7 +166,9 @@ impl Args {
         }
         let plan = Plan {
             clusters: self.clusters,
-            nodes: self.nodes,
+            services: 0,
+            replicas: 1,
+            nodes: if self.scale { 3 } else { self.nodes },
             rates: self.rates.clone(),
             phase: Duration::from_secs(self.seconds.max(1)),
             idle: self.idle,
@@ -157,8 +184,19 @@ impl Args {
             only: self.only.clone(),
             patience: Duration::from_secs(120),
             figures: self.figures.clone(),
+            scale: self.scale.then(|| self.sizes()),
         };
         Ok(if self.quick { plan.quick() } else { plan })
+    }
+
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            clusters: self.scale_clusters.clone(),
+            objects: self.scale_objects.clone(),
+            add_ons: self.scale_add_ons,
+            rate: SCALE_RATE,
+            watched: SCALE_WATCHED,
+        }
     }
 }
 
@@ -177,6 +215,8 @@ impl Plan {
     fn quick(self) -> Self {
         Self {
             clusters: self.clusters.min(10),
+            services: self.services,
+            replicas: self.replicas,
             nodes: self.nodes,
             rates: vec![50],
             phase: Duration::from_secs(2),
@@ -193,6 +233,7 @@ impl Plan {
             only: self.only,
             patience: Duration::from_secs(30),
             figures: self.figures,
+            scale: self.scale.map(Sizes::quick),
         }
     }
 }

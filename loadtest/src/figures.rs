@@ -9,6 +9,7 @@ use sluice_bus::BareForm;
 
 use crate::measure::{Deaths, Everywhere, Phase, What, middle_and_longest};
 use crate::report::{Burst, Limit, Report};
+use crate::scale::Scale;
 use crate::system::Usage;
 
 /// Bytes of a KiB.
@@ -33,6 +34,7 @@ impl Figures {
         report.everywhere.iter().for_each(|everywhere| figures.everywhere(everywhere));
         figures.memory(report);
         figures.floor(report);
+        report.scale.iter().for_each(|scale| figures.scale(scale));
         figures
     }
 
@@ -94,6 +96,23 @@ impl Figures {
                 self.note(&format!("{name}.{figure}.{stage}"), value);
             }
         }
+    }
+
+    fn scale(&mut self, scale: &Scale) {
+        for point in &scale.points {
+            let name = format!("scale.{}", point.phase.name);
+            self.phase(&name, &point.phase);
+            self.note(&format!("{name}.read_s"), point.read.as_secs_f64());
+            self.note(&format!("{name}.simulated_share"), point.simulated());
+            for (process, usage) in &point.memory {
+                self.note(&format!("{name}.rss_mib.{process}"), usage.rss as f64 / KIB / KIB);
+                let (per_object, per_add_on) =
+                    (scale.bytes_per_object(process), scale.bytes_per_add_on(process));
+                self.note(&format!("scale.bytes_per_object.{process}"), per_object.unwrap_or(f64::NAN));
+                self.note(&format!("scale.bytes_per_add_on.{process}"), per_add_on.unwrap_or(f64::NAN));
+            }
+        }
+        scale.outages.iter().for_each(|outage| self.deaths(outage));
     }
 
     fn floor(&mut self, report: &Report) {

@@ -19,6 +19,7 @@ mod floor;
 mod measure;
 mod report;
 mod run;
+mod scale;
 mod system;
 
 pub use args::{Args, Plan};

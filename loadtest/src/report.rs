@@ -1,6 +1,7 @@
 //! The result as Markdown.
 
 mod each_event;
+mod scale;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -11,6 +12,7 @@ use sluice_bus::BareForm;
 use crate::bus_path::Rate;
 use crate::floor::Floor;
 use crate::measure::{Cost, Deaths, Everywhere, Phase, What, middle_and_longest};
+use crate::scale::Scale;
 use crate::system::{self, Usage};
 use sluice_testbed::BusServer;
 
@@ -41,6 +43,8 @@ pub struct Report {
     pub deaths: Vec<Deaths>,
     /// What went to all clusters.
     pub everywhere: Vec<Everywhere>,
+    /// Many clusters and objects; then nothing else.
+    pub scale: Option<Scale>,
 }
 
 /// What the machine does without any work in between.
@@ -84,7 +88,7 @@ impl Report {
             .phases()
             .filter(|phase| phase.applied() < phase.sent)
             .map(|phase| format!("{}: {} of {}", phase.name, phase.sent - phase.applied(), phase.sent))
-            .chain(self.deaths.iter().filter(|deaths| deaths.applied < deaths.sent).map(|deaths| {
+            .chain(self.all_deaths().filter(|deaths| deaths.applied < deaths.sent).map(|deaths| {
                 format!("{}: {} of {}", deaths.what, deaths.sent - deaths.applied, deaths.sent)
             }))
             .collect();
@@ -94,9 +98,14 @@ impl Report {
         bail!("add-ons did not come: {}", lost.join(", "))
     }
 
+    fn all_deaths(&self) -> impl Iterator<Item = &Deaths> {
+        self.deaths.iter().chain(self.scale.iter().flat_map(|scale| &scale.outages))
+    }
+
     fn phases(&self) -> impl Iterator<Item = &Phase> {
         let bursts = self.bursts.iter().flat_map(|burst| [&burst.phase, &burst.more]);
-        self.paced.iter().chain(bursts).chain(&self.flood)
+        let points = self.scale.iter().flat_map(|scale| &scale.points);
+        self.paced.iter().chain(bursts).chain(&self.flood).chain(points.map(|point| &point.phase))
     }
 
     fn latencies(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -149,36 +158,6 @@ impl Report {
             flood.cost.load,
             flood.rate()
         )
-    }
-
-    fn deaths(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.deaths.is_empty() {
-            return Ok(());
-        }
-        writeln!(f, "\n### Deaths under 40 events/s\n")?;
-        writeln!(
-            f,
-            "| what died | deaths | an event sent after it is applied after s: median, longest | all of the second after it | longest latency of all events, ms | sent | applied |"
-        )?;
-        writeln!(f, "|---|---|---|---|---|---|---|")?;
-        let told = |times| match middle_and_longest(times) {
-            Some((middle, longest)) => format!("{:.2}, {:.2}", middle.as_secs_f64(), longest.as_secs_f64()),
-            None => "never".to_owned(),
-        };
-        for deaths in &self.deaths {
-            writeln!(
-                f,
-                "| {} | {} | {} | {} | {:.0} | {} | {} |",
-                deaths.what,
-                deaths.first.len(),
-                told(&deaths.first),
-                told(&deaths.all),
-                deaths.longest,
-                deaths.sent,
-                deaths.applied
-            )?;
-        }
-        Ok(())
     }
 
     fn bursts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -301,6 +280,37 @@ impl Limit {
     }
 }
 
+/// What died or was away, each kind a row.
+fn outages(all: &[Deaths], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if all.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "\n### Deaths under 40 events/s\n")?;
+    writeln!(
+        f,
+        "| what died | deaths | an event sent after it is applied after s: median, longest | all of the second after it | longest latency of all events, ms | sent | applied |"
+    )?;
+    writeln!(f, "|---|---|---|---|---|---|---|")?;
+    let told = |times| match middle_and_longest(times) {
+        Some((middle, longest)) => format!("{:.2}, {:.2}", middle.as_secs_f64(), longest.as_secs_f64()),
+        None => "never".to_owned(),
+    };
+    for deaths in all {
+        writeln!(
+            f,
+            "| {} | {} | {} | {} | {:.0} | {} | {} |",
+            deaths.what,
+            deaths.first.len(),
+            told(&deaths.first),
+            told(&deaths.all),
+            deaths.longest,
+            deaths.sent,
+            deaths.applied
+        )?;
+    }
+    Ok(())
+}
+
 fn of(cost: &Cost, name: &str) -> Usage {
     cost.processes.get(name).copied().unwrap_or_default()
 }
@@ -319,11 +329,14 @@ impl fmt::Display for Report {
             self.nodes,
             self.clusters
         )?;
+        if self.scale.is_some() {
+            return self.sizes(f);
+        }
         self.latencies(f)?;
         self.floor(f)?;
         self.limits(f)?;
         self.bursts(f)?;
-        self.deaths(f)?;
+        outages(&self.deaths, f)?;
         self.stages(f)?;
         self.everywhere(f)?;
         self.costs(f)?;

@@ -12,6 +12,7 @@ use crate::figures::Figures;
 use crate::floor::floor;
 use crate::measure::{Deaths, Lab, Phase, settled};
 use crate::report::{Burst, Filled, Limit, Report};
+use crate::scale::scale;
 use sluice_testbed::manifests::{ALL, EACH};
 
 /// Between two tries of the floor: long enough that the machine is idle before each.
@@ -34,6 +35,9 @@ pub async fn run(plan: Plan) -> anyhow::Result<()> {
 }
 
 async fn measure(plan: &Plan, dir: &Path) -> anyhow::Result<Report> {
+    if let Some(sizes) = &plan.scale {
+        return Box::pin(scale(plan, sizes, dir)).await;
+    }
     let (clusters, nodes, limits) = (plan.clusters, plan.nodes, limits(plan, dir).await?);
     let mut report = Report { clusters, nodes, limits, ..Report::default() };
     if plan.only.iter().all(|name| name == "bare") && !plan.only.is_empty() {
@@ -166,6 +170,6 @@ async fn deaths(plan: &Plan, lab: &mut Lab) -> anyhow::Result<Vec<Deaths>> {
 }
 
 /// Progress goes to standard error; standard output is the report.
-fn say(what: &str) {
+pub fn say(what: &str) {
     eprintln!("sluice-loadtest: {what}");
 }

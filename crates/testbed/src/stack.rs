@@ -28,6 +28,8 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Options {
     /// Simulated managed clusters.
     pub clusters: usize,
+    /// Services of each of them that are there from the beginning, and are no event.
+    pub services: usize,
     /// Replicas of each stage.
     pub replicas: usize,
     /// How long tombstones live, in seconds; the stages' own choice without it.
@@ -64,6 +66,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             clusters: 3,
+            services: 0,
             replicas: 1,
             tombstone_ttl: None,
             forget_after: None,
@@ -84,7 +87,7 @@ impl Stack {
     /// What could not be started, with the end of its log.
     pub async fn start(dir: &Path, options: Options) -> anyhow::Result<Self> {
         let programs = Programs::beside_me()?;
-        let (simulator, clusters) = simulator(&programs, dir, options.clusters).await?;
+        let (simulator, clusters) = simulator(&programs, dir, &options).await?;
         // The bus comes last, so that its nodes are still electing when the stages start, where that is wanted.
         let electing = options.electing;
         let (place, replicas) = (dir.to_path_buf(), BTreeMap::new());
@@ -262,12 +265,13 @@ async fn seed(programs: &Programs, dir: &Path) -> anyhow::Result<()> {
 async fn simulator(
     programs: &Programs,
     dir: &Path,
-    clusters: usize,
+    options: &Options,
 ) -> anyhow::Result<(Process, Vec<KubeContext>)> {
     let file = dir.join("kubeconfig");
     let arguments = vec![
         "--listen=127.0.0.1:0".to_owned(),
-        format!("--clusters={clusters}"),
+        format!("--clusters={}", options.clusters),
+        format!("--services={}", options.services),
         format!("--kubeconfig-out={}", file.display()),
     ];
     let launch = Launch::new("simcluster", programs.find("sluice-simcluster")?, arguments, dir);

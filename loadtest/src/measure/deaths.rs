@@ -43,7 +43,7 @@ pub struct Deaths {
 // === impl Deaths ===
 
 impl Deaths {
-    fn new(what: String) -> Self {
+    pub(super) fn new(what: String) -> Self {
         Self { what, first: Vec::new(), all: Vec::new(), sent: 0, applied: 0, longest: 0.0 }
     }
 }
@@ -107,7 +107,7 @@ impl Lab {
     }
 
     /// Sends events all the while; `fault` says when something died.
-    async fn death(
+    pub(super) async fn death(
         &mut self,
         deaths: &mut Deaths,
         (name, away): (&str, Duration),

@@ -13,6 +13,8 @@ const LOOK: Duration = Duration::from_millis(500);
 const REST: Duration = Duration::from_millis(30);
 /// They are not waited for any longer than this.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Nor for any longer than this where only memory counts.
+const SETTLING: Duration = Duration::from_secs(900);
 
 /// A running measurement.
 #[derive(Debug)]
@@ -55,7 +57,7 @@ impl Meter {
         let active = started.elapsed();
         let ours = total(&since(&before, &usages(stack)));
         let others = system::busy().saturating_sub(busy).saturating_sub(ours);
-        let rested = rest(stack).await;
+        let rested = rest(stack, PATIENCE).await;
         let processes = since(&before, &usages(stack));
         let others = others.as_secs_f64() / active.as_secs_f64().max(1e-3);
         Cost { processes, others, load, rested, rows: Rows::stored(stack).await.since(&rows) }
@@ -95,18 +97,18 @@ fn total(usages: &BTreeMap<&'static str, Usage>) -> Duration {
 
 /// What each process has once the stages are at rest and their allocators have given back what nobody used for ten seconds.
 pub async fn settled(stack: &Stack, settle: Duration) -> BTreeMap<&'static str, Usage> {
-    rest(stack).await;
+    rest(stack, SETTLING).await;
     tokio::time::sleep(settle).await;
     usages(stack)
 }
 
 /// How long it takes until the stages are at rest.
-async fn rest(stack: &Stack) -> Duration {
+async fn rest(stack: &Stack, patience: Duration) -> Duration {
     let started = Instant::now();
     let stages =
         || -> Duration { stack.replicas().values().map(|replica| system::usage(replica.pid()).cpu).sum() };
     let (mut last, mut quiet) = (stages(), 0);
-    while quiet < 2 && started.elapsed() < PATIENCE {
+    while quiet < 2 && started.elapsed() < patience {
         tokio::time::sleep(LOOK).await;
         let now = stages();
         quiet = if now.saturating_sub(last) < REST { quiet + 1 } else { 0 };

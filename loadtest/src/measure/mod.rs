@@ -4,6 +4,7 @@ mod deaths;
 mod events;
 mod everywhere;
 mod meter;
+mod outages;
 mod rows;
 mod stages;
 
@@ -28,6 +29,8 @@ use crate::fleet::{Arrivals, Sender};
 use sluice_testbed::manifests;
 use sluice_testbed::{Connection, KubeContext, Options, Stack};
 
+/// How often rows are counted that are waited for.
+const LOOK: Duration = Duration::from_millis(500);
 /// Services that are added to a burst.
 const MORE: u32 = 10;
 
@@ -52,7 +55,8 @@ impl Lab {
     /// What could not be started or written.
     pub async fn start(dir: &Path, plan: &Plan) -> anyhow::Result<Self> {
         let (nodes, stream_replicas) = (plan.nodes, plan.nodes);
-        let options = Options { clusters: plan.clusters, nodes, stream_replicas, ..Options::default() };
+        let Plan { clusters, services, replicas, .. } = *plan;
+        let options = Options { clusters, services, replicas, nodes, stream_replicas, ..Options::default() };
         let stack = Stack::start(dir, options).await?;
         let management = named(&stack, "management")?.clone();
         let targets: Vec<Arc<KubeContext>> = stack
@@ -89,6 +93,24 @@ impl Lab {
     /// When there is none.
     pub fn target(&self) -> anyhow::Result<&KubeContext> {
         self.targets.first().map(AsRef::as_ref).context("there is no managed cluster")
+    }
+
+    /// Waits until so many rows are in a table.
+    ///
+    /// # Errors
+    /// How many there are after so long.
+    pub async fn wait_for_rows(&self, table: &str, rows: u64, patience: Duration) -> anyhow::Result<()> {
+        let (prefix, deadline) = (format!("{}-", table.to_uppercase()), Instant::now() + patience);
+        loop {
+            let found = self.stack.bus().view().await.messages(&prefix);
+            if found >= rows {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                bail!("{found} of {rows} rows of {table} are there after {patience:?}");
+            }
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// One event after the other, each when the one before has been applied and `pause` has passed.

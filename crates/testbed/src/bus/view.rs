@@ -34,6 +34,8 @@ struct Stream {
 struct State {
     #[serde(default)]
     last_seq: u64,
+    #[serde(default)]
+    messages: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -71,6 +73,7 @@ pub struct View {
     consumers: BTreeSet<(String, String)>,
     /// The highest that a node says, by stream.
     last: BTreeMap<String, u64>,
+    messages: BTreeMap<String, u64>,
 }
 
 // === impl View ===
@@ -93,6 +96,8 @@ impl View {
         for stream in said.account_details.into_iter().flat_map(|account| account.stream_detail) {
             let last = self.last.entry(stream.name.clone()).or_default();
             *last = (*last).max(stream.state.last_seq);
+            let messages = self.messages.entry(stream.name.clone()).or_default();
+            *messages = (*messages).max(stream.state.messages);
             let group = stream.cluster.unwrap_or_default();
             if leads(&group) {
                 self.led.insert(stream.name.clone(), (index, group));
@@ -140,6 +145,11 @@ impl View {
     /// The sequence of the message that each stream stored last: it grows with every message, whatever becomes of that.
     pub fn last_sequences(&self) -> &BTreeMap<String, u64> {
         &self.last
+    }
+
+    /// How many messages are in the streams whose names begin so.
+    pub fn messages(&self, prefix: &str) -> u64 {
+        self.messages.iter().filter(|(stream, _)| stream.starts_with(prefix)).map(|(_, count)| count).sum()
     }
 
     /// The smallest number of copies that a stream has.
@@ -238,6 +248,7 @@ mod tests {
         view.take(0, "nats-1", mk_said("nats-1", true, &[mk_stored(9)]));
         view.take(1, "nats-2", mk_said("nats-1", true, &[mk_stored(7)]));
         assert_eq!(view.last_sequences(), &BTreeMap::from([("CHANGES-00".to_owned(), 9)]));
+        assert_eq!((view.messages("CHANGES-"), view.messages("REPORTS-")), (1, 0));
     }
 
     #[test]
