@@ -1,6 +1,7 @@
 //! What is known of one object, and of the profiles that were made of events.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -29,7 +30,8 @@ pub(crate) struct KnownObject {
     pub(crate) hash: String,
     /// By stage, cluster and what they are about.
     pub(crate) problems: BTreeMap<(String, String, String), ProblemRow>,
-    pub(crate) rows: BTreeMap<RowKey, StatusRow>,
+    /// Shared with whom else they count for: most have one, and a node of a tree has room for eleven.
+    pub(crate) rows: BTreeMap<Arc<RowKey>, Arc<StatusRow>>,
     /// What was last asked for.
     pub(crate) wanted: Option<Value>,
     /// When it is looked at.

@@ -66,7 +66,7 @@ impl Rollout {
         fleet: &Fleet,
     ) -> Self {
         let trigger = trigger.and_then(|trigger| trigger.as_ref().as_ref().ok());
-        let sources: BTreeSet<&ClusterRef> = known.rows.values().filter_map(StatusRow::source).collect();
+        let sources: BTreeSet<&ClusterRef> = known.rows.values().filter_map(|row| row.source()).collect();
         // Where nobody can tell, it is for the clusters where something of it is.
         let unsure = trigger.is_none_or(|trigger| trigger.unsure(fleet).is_some());
         let matches = |cluster: &Cluster| {
@@ -87,7 +87,8 @@ impl Rollout {
         for cluster in &rollout.matching {
             rollout.at.insert(cluster.clone(), OnCluster::default());
         }
-        for ((destination, ..), row) in &known.rows {
+        for (key, row) in &known.rows {
+            let (destination, ..) = &**key;
             let Some(source) = row.source() else { continue };
             let place = if source == destination { String::new() } else { format!("on {destination}: ") };
             rollout.take(source, row, &place);
@@ -106,7 +107,7 @@ impl Rollout {
         let profile = profile.and_then(|profile| profile.as_ref().as_ref().ok());
         // Those that events have led to are of a profile of the same name, which is not this one.
         let rows = || known.rows.iter().filter(|(_, row)| row.source().is_none());
-        let places: BTreeSet<&ClusterRef> = rows().map(|((cluster, ..), _)| cluster).collect();
+        let places: BTreeSet<&ClusterRef> = rows().map(|(key, _)| &key.0).collect();
         let unsure = profile.is_none_or(|profile| profile.unsure(fleet).is_some());
         let matches = |cluster: &Cluster| {
             profile.is_some_and(|profile| profile.is_for(cluster, fleet))
@@ -125,7 +126,8 @@ impl Rollout {
         let wanted = rollout.matching.iter().chain(&management);
         let wanted: Vec<_> = wanted.filter(|cluster| !places.contains(cluster)).cloned().collect();
         wanted.iter().for_each(|cluster| rollout.wait(cluster));
-        for ((cluster, ..), row) in rows() {
+        for (key, row) in rows() {
+            let (cluster, ..) = &**key;
             let is_former =
                 rollout.shape == Shape::Profile && row.hash.as_ref().is_some_and(|of| *of != known.hash);
             if is_former && rollout.is_for(cluster) {
@@ -141,7 +143,7 @@ impl Rollout {
     /// Of a profile that was made of an event: it is where something of it is.
     pub(crate) fn of_made(known: &KnownObject) -> Self {
         let made = known.rows.iter().filter(|(_, row)| row.source().is_some());
-        let places = made.clone().map(|((cluster, ..), _)| cluster.clone());
+        let places = made.clone().map(|(key, _)| key.0.clone());
         let mut rollout = Self {
             shape: Shape::Profile,
             matching: places.clone().filter(|cluster| !cluster.is_management()).collect(),
@@ -149,8 +151,8 @@ impl Rollout {
             dry_run: made.clone().all(|(_, row)| row.state == State::DryRun),
             ..Self::default()
         };
-        for ((cluster, ..), row) in made {
-            rollout.take(cluster, row, "");
+        for (key, row) in made {
+            rollout.take(&key.0, row, "");
         }
         rollout
     }

@@ -40,12 +40,12 @@ pub struct Statuses {
     /// Those of this shard.
     triggers: BTreeMap<TriggerId, Arc<Result<Trigger, FieldError>>>,
     profiles: BTreeMap<ProfileId, Arc<Result<Profile, FieldError>>>,
-    objects: BTreeMap<ObjectKey, KnownObject>,
+    objects: BTreeMap<Arc<ObjectKey>, KnownObject>,
     /// Which object each row counts for.
-    rows: HashMap<RowKey, ObjectKey>,
+    rows: HashMap<Arc<RowKey>, Arc<ObjectKey>>,
     /// Which profile that was made of an event.
-    made_rows: HashMap<RowKey, ObjectKey>,
-    due: BTreeSet<(i64, ObjectKey)>,
+    made_rows: HashMap<Arc<RowKey>, Arc<ObjectKey>>,
+    due: BTreeSet<(i64, Arc<ObjectKey>)>,
     /// Versions of clusters whose agents have spoken.
     versions: BTreeMap<ObjectKey, String>,
 }
@@ -88,14 +88,14 @@ impl Statuses {
         }
         if own {
             self.read(&key, object, gone);
-            let known = self.objects.entry(key.clone()).or_default();
+            let known = self.known(&key);
             known.there = (!gone).then(|| object.get("status").cloned().unwrap_or_default());
             object::text(object, &["metadata", "uid"]).clone_into(&mut known.uid);
             known.hash = hash(object.get("spec"));
             if gone {
                 known.wanted = None;
             }
-            self.look_at(key, now);
+            self.look_at(&key, now);
         }
     }
 
@@ -122,12 +122,12 @@ impl Statuses {
         if !self.is_mine(&key) {
             return;
         }
-        let known = self.objects.entry(key.clone()).or_default();
+        let known = self.known(&key);
         known.made.clone_from(&profile.status);
         if known.there.is_none() {
             known.hash.clone_from(&profile.hash);
         }
-        self.look_at(key, now);
+        self.look_at(&key, now);
     }
 
     /// The agent of a cluster has said what it can do, and which version its server has; nothing when it has left a cluster that
@@ -138,7 +138,7 @@ impl Statuses {
         match version {
             Some(version) if known != Some(version) => {
                 self.versions.insert(key.clone(), version.to_owned());
-                self.look_at(key, now);
+                self.look_at(&key, now);
             }
             Some(_) => {}
             None => drop(self.versions.remove(&key)),
@@ -149,14 +149,14 @@ impl Statuses {
     pub fn problem(&mut self, row: ProblemRow, now: i64) {
         let Some(key) = condition::concerned(&row).filter(|key| self.is_mine(key)) else { return };
         let about = (row.stage.clone(), row.cluster.clone(), row.object.clone());
-        let known = self.objects.entry(key.clone()).or_default();
+        let known = self.known(&key);
         // What is only to be known is not wrong.
         if row.error.is_empty() || !row.severity.is_error() {
             known.problems.remove(&about);
         } else {
             known.problems.insert(about, row);
         }
-        self.look_at(key, now);
+        self.look_at(&key, now);
     }
 
     /// Takes a row of `status`.
@@ -167,13 +167,13 @@ impl Statuses {
             if let Some(known) = self.objects.get_mut(&key) {
                 known.rows.remove(&place);
             }
-            self.look_at(key, now);
+            self.look_at(&key, now);
         }
         if let Some(key) = self.made_rows.remove(&place) {
             if let Some(known) = self.objects.get_mut(&key) {
                 known.rows.remove(&place);
             }
-            self.made_changed(key, now);
+            self.made_changed(&key, now);
         }
         let Some(cause) = row.head.meta.cause().filter(|_| !row.head.tombstone) else { return };
         let key = maker(cause);
@@ -182,16 +182,16 @@ impl Statuses {
         if !is_mine && made.is_none() {
             return;
         }
-        let known = StatusRow::read(cause, row);
+        let (place, row) = (Arc::new(place), Arc::new(StatusRow::read(cause, row)));
         if let Some(made) = made {
-            self.made_rows.insert(place.clone(), made.clone());
-            self.objects.entry(made.clone()).or_default().rows.insert(place.clone(), known.clone());
-            self.made_changed(made, now);
+            self.known(&made).rows.insert(place.clone(), row.clone());
+            self.made_rows.insert(place.clone(), self.shared(&made));
+            self.made_changed(&made, now);
         }
         if is_mine {
-            self.rows.insert(place.clone(), key.clone());
-            self.objects.entry(key.clone()).or_default().rows.insert(place, known);
-            self.look_at(key, now);
+            self.known(&key).rows.insert(place.clone(), row);
+            self.rows.insert(place, self.shared(&key));
+            self.look_at(&key, now);
         }
     }
 
@@ -207,7 +207,7 @@ impl Statuses {
             && let Some((_, key)) = self.due.pop_first()
         {
             if let Some((status, event)) = self.look(&key, now) {
-                writes.statuses.push((key, status));
+                writes.statuses.push((ObjectKey::clone(&key), status));
                 writes.events.extend(event);
             }
         }
@@ -241,12 +241,12 @@ impl Statuses {
     }
 
     /// Something has become of a profile that was made of an event. Before it is there it says nothing, and is looked at when it comes.
-    fn made_changed(&mut self, key: ObjectKey, now: i64) {
-        let Some(known) = self.objects.get(&key) else { return };
+    fn made_changed(&mut self, key: &ObjectKey, now: i64) {
+        let Some(known) = self.objects.get(key) else { return };
         if known.made.is_some() {
             self.look_at(key, now);
         } else if known.there.is_none() && known.rows.is_empty() && known.problems.is_empty() {
-            self.objects.remove(&key);
+            self.objects.remove(key);
         }
     }
 
@@ -288,17 +288,27 @@ impl Statuses {
     }
 
     fn look_at_all(&mut self, now: i64) {
-        let keys: Vec<ObjectKey> = self.objects.keys().cloned().collect();
-        keys.into_iter().for_each(|key| self.look_at(key, now));
+        let keys: Vec<Arc<ObjectKey>> = self.objects.keys().cloned().collect();
+        keys.iter().for_each(|key| self.look_at(key, now));
     }
 
-    fn look_at(&mut self, key: ObjectKey, now: i64) {
-        let Some(known) = self.objects.get_mut(&key) else { return };
-        if known.due.is_none() {
-            let at = (now + QUIET).max(known.free_at);
-            known.due = Some(at);
-            self.due.insert((at, key));
-        }
+    fn look_at(&mut self, key: &ObjectKey, now: i64) {
+        let Some(known) = self.objects.get_mut(key).filter(|known| known.due.is_none()) else { return };
+        let at = (now + QUIET).max(known.free_at);
+        known.due = Some(at);
+        self.due.insert((at, self.shared(key)));
+    }
+
+    /// What is known of an object, from now on if nothing was.
+    fn known(&mut self, key: &ObjectKey) -> &mut KnownObject {
+        let key = self.shared(key);
+        self.objects.entry(key).or_default()
+    }
+
+    /// The key as it is kept already, so that there is one of it.
+    fn shared(&self, key: &ObjectKey) -> Arc<ObjectKey> {
+        let kept = self.objects.get_key_value(key).map(|(kept, _)| kept.clone());
+        kept.unwrap_or_else(|| Arc::new(key.clone()))
     }
 
     fn is_mine(&self, key: &ObjectKey) -> bool {

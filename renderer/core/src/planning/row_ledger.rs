@@ -1,6 +1,7 @@
 //! What exists because of what: the rows this shard made, and what clusters still hold.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::Cause;
@@ -8,13 +9,16 @@ use sluice_protocol::rows::Cause;
 /// A profile on a cluster.
 pub(crate) type Place = (ClusterRef, ProfileId);
 
+/// A place that several maps name: there are many, and most causes have one.
+type Shared = Arc<Place>;
+
 /// The rows of one renderer, by their causes.
 #[derive(Default)]
 pub(crate) struct RowLedger {
-    rows: BTreeMap<Cause, BTreeSet<Place>>,
-    held: BTreeMap<Cause, BTreeSet<Place>>,
-    holders: HashMap<Place, Cause>,
-    users: HashMap<Place, Cause>,
+    rows: BTreeMap<Cause, BTreeSet<Shared>>,
+    held: BTreeMap<Cause, BTreeSet<Shared>>,
+    holders: HashMap<Shared, Cause>,
+    users: HashMap<Shared, Cause>,
     /// Causes that would make a profile of a name which another one uses.
     waiting: BTreeMap<Place, BTreeSet<Cause>>,
     withdrawn: BTreeMap<Place, i64>,
@@ -31,6 +35,7 @@ impl RowLedger {
     /// A row of a former owner of this shard.
     pub(crate) fn found(&mut self, place: Place, cause: Cause) {
         self.withdrawn.remove(&place);
+        let (place, cause) = (self.shared(place), self.kept(cause));
         if let Some(other) = self.users.insert(place.clone(), cause.clone()).filter(|user| *user != cause)
             && let Some(places) = self.rows.get_mut(&other)
         {
@@ -54,6 +59,7 @@ impl RowLedger {
         } else {
             self.asking.remove(&place);
         }
+        let (place, cause) = (self.shared(place), self.kept(cause));
         self.holders.insert(place.clone(), cause.clone());
         self.held.entry(cause).or_default().insert(place);
     }
@@ -105,7 +111,7 @@ impl RowLedger {
         let makers = self
             .users
             .iter()
-            .filter(|((_, made), cause)| made == profile && matches!(cause, Cause::Event(_)));
+            .filter(|(place, cause)| place.1 == *profile && matches!(cause, Cause::Event(_)));
         makers.map(|(_, cause)| cause).chain(refused).cloned().collect()
     }
 
@@ -119,14 +125,15 @@ impl RowLedger {
 
     /// Where the rows of `cause` are.
     pub(crate) fn places(&self, cause: &Cause) -> BTreeSet<Place> {
-        self.rows.get(cause).cloned().unwrap_or_default()
+        self.rows.get(cause).into_iter().flatten().map(|place| Place::clone(place)).collect()
     }
 
     /// Where rows of `cause` are, or something that came of one and is not being withdrawn.
     pub(crate) fn everywhere(&self, cause: &Cause) -> BTreeSet<Place> {
         let held = self.held.get(cause).into_iter().flatten();
         let held = held.filter(|place| self.has(cause, place) && !self.is_said_withdrawn(place));
-        self.rows.get(cause).into_iter().flatten().chain(held).cloned().collect()
+        let all = self.rows.get(cause).into_iter().flatten().chain(held);
+        all.map(|place| Place::clone(place)).collect()
     }
 
     // D-0919: a profile name that another cause uses is waited for.
@@ -155,14 +162,16 @@ impl RowLedger {
     /// `cause` leads to exactly these rows from now on; returns the places to withdraw.
     pub(crate) fn set(&mut self, cause: &Cause, places: BTreeSet<Place>, now: i64) -> Vec<Place> {
         let before = self.rows.remove(cause).unwrap_or_default();
-        let held = self.held.get(cause).cloned().unwrap_or_default();
+        let places: BTreeSet<Shared> = places.into_iter().map(|place| self.shared(place)).collect();
         for place in &places {
-            self.withdrawn.remove(place);
+            self.withdrawn.remove(&**place);
             self.users.insert(place.clone(), cause.clone());
         }
-        let mut stale: Vec<Place> = before.difference(&places).cloned().collect();
-        let only_held = held.iter().filter(|place| !places.contains(*place) && !before.contains(*place));
-        stale.extend(only_held.filter(|place| !self.is_said_withdrawn(place)).cloned());
+        let mut stale: Vec<Place> = before.difference(&places).map(|place| Place::clone(place)).collect();
+        let held = self.held.get(cause).into_iter().flatten();
+        let only_held = held.filter(|place| !places.contains(*place) && !before.contains(*place));
+        let only_held = only_held.filter(|place| !self.is_said_withdrawn(place));
+        stale.extend(only_held.map(|place| Place::clone(place)));
         // Another cause may have taken the name over; its row must not be withdrawn.
         stale.retain(|place| self.users.get(place).is_none_or(|user| user == cause));
         for place in &stale {
@@ -174,6 +183,18 @@ impl RowLedger {
             self.rows.insert(cause.clone(), places);
         }
         stale
+    }
+
+    /// The place as it is kept already, so that there is one of it.
+    fn shared(&self, place: Place) -> Shared {
+        let kept = self.users.get_key_value(&place).or_else(|| self.holders.get_key_value(&place));
+        kept.map(|(kept, _)| kept.clone()).unwrap_or_else(|| Arc::new(place))
+    }
+
+    /// The same for a cause.
+    fn kept(&self, cause: Cause) -> Cause {
+        let rows = self.rows.get_key_value(&cause).map(|(kept, _)| kept);
+        rows.or_else(|| self.held.get_key_value(&cause).map(|(kept, _)| kept)).cloned().unwrap_or(cause)
     }
 
     /// Whether a tombstone says that nothing is wanted at this place, and its deployer does not ask for it once more.
@@ -219,7 +240,7 @@ impl RowLedger {
 
     /// The same from `first` on, as long as `same` holds; all of it is sorted by cause.
     pub(crate) fn causes_from(&self, first: &Cause, same: impl Fn(&Cause) -> bool) -> BTreeSet<Cause> {
-        let from = |map: &BTreeMap<Cause, BTreeSet<Place>>| -> Vec<Cause> {
+        let from = |map: &BTreeMap<Cause, BTreeSet<Shared>>| -> Vec<Cause> {
             map.range(first..).map(|(cause, _)| cause).take_while(|cause| same(cause)).cloned().collect()
         };
         let others = |set: &BTreeSet<Cause>| -> Vec<Cause> {
