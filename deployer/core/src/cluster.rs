@@ -23,7 +23,8 @@ pub(crate) struct Cluster {
     /// Number of shards of every table.
     shards: u16,
     is_management: bool,
-    pub(crate) jobs: BTreeMap<ProfileId, Job>,
+    /// Boxed, since a map of large values keeps room for many more of them.
+    pub(crate) jobs: BTreeMap<ProfileId, Box<Job>>,
     live: HashMap<ObjectKey, Live>,
     claims: Claims,
     calls: CallQueue,
@@ -89,7 +90,8 @@ impl Cluster {
 
     /// What of an inventory is not there, as far as this owner has seen.
     pub(crate) fn missing(&self, inventory: &Inventory) -> BTreeSet<ObjectKey> {
-        inventory.objects.iter().filter(|key| !self.live.contains_key(*key)).cloned().collect()
+        let objects = inventory.objects.iter().map(AsRef::as_ref);
+        objects.filter(|key| !self.live.contains_key(*key)).cloned().collect()
     }
 
     /// Whether something on it is to be deleted once every renderer has said that all its rows are there.
@@ -107,7 +109,7 @@ impl Cluster {
         next_id: &mut CallId,
     ) -> Outcome {
         let mut outcome = Outcome::default();
-        let job = self.jobs.entry(profile.clone()).or_insert_with(|| Job::new(profile, origin));
+        let job = self.jobs.entry(profile.clone()).or_insert_with(|| Job::new(profile, origin).into());
         if job.retarget(origin, row) && self.reachability == Reachability::Open {
             self.begin(profile, now, &mut outcome);
         }

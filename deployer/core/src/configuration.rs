@@ -163,7 +163,7 @@ mod tests {
             redeployed: BTreeSet::new(),
             renewed: 0,
             releases: BTreeMap::new(),
-            objects: objects.into_iter().collect(),
+            objects: objects.into_iter().map(Arc::new).collect(),
             stay: None,
         };
         let inventory = Arc::new(inventory);

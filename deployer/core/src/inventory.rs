@@ -51,7 +51,7 @@ pub struct Inventory {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub releases: BTreeMap<String, Release>,
     /// Everything it may have created. Written before the first of them is.
-    pub objects: BTreeSet<ObjectKey>,
+    pub objects: BTreeSet<Arc<ObjectKey>>,
     /// Those of them that are never deleted: they said so when they were rendered, or a chart brought them along. Former versions
     /// do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -136,7 +136,7 @@ impl Inventory {
             why: error.to_string(),
         })?;
         let can_be = |key: &ObjectKey| identity::validate_reference(key).is_ok();
-        inventory.objects.retain(can_be);
+        inventory.objects.retain(|key| can_be(key));
         inventory.stay.iter_mut().for_each(|stay| stay.retain(can_be));
         Ok(inventory)
     }
@@ -171,7 +171,7 @@ mod tests {
             renewed: 7,
             releases: BTreeMap::from([("n/r".to_owned(), release)]),
             stay: Some([key.clone()].into()),
-            objects: [key].into(),
+            objects: [Arc::new(key)].into(),
         };
         for kept in [Kept::Registered, Kept::Management] {
             assert_eq!(Inventory::from_object(&inventory.to_object(kept).unwrap()), Ok(inventory.clone()));

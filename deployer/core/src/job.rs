@@ -67,7 +67,7 @@ pub(crate) struct Job {
     again: bool,
     in_flight: usize,
     /// Objects that it has, or waits for.
-    claimed: BTreeSet<ObjectKey>,
+    claimed: BTreeSet<Arc<ObjectKey>>,
     /// The tenant of the newest row that wanted something.
     tenant: Option<Arc<ServiceAccount>>,
     proves: Proves,
@@ -188,10 +188,17 @@ impl Job {
         let stay = self.inventory_state.stored.iter().flat_map(|held| held.inventory.stay.iter().flatten());
         let brought = stay.filter(|key| key.gvk.kind == DEFINITION).map(releases::brought_key);
         let releases = releases.map(|path| self.release_key(path));
-        for key in listed.cloned().chain(releases).chain(brought).collect::<Vec<_>>() {
+        let others = releases.chain(brought).map(Arc::new);
+        for key in listed.cloned().chain(others).collect::<Vec<_>>() {
             claims.list(&key, &self.profile);
             self.claimed.insert(key);
         }
+    }
+
+    /// The key of an object as it is kept: once, however often it is named.
+    fn shared(&self, key: &ObjectKey) -> Arc<ObjectKey> {
+        let listed = self.inventory().and_then(|known| known.objects.get(key));
+        listed.or_else(|| self.claimed.get(key)).cloned().unwrap_or_else(|| Arc::new(key.clone()))
     }
 
     /// Forgets everything but what is wanted: the cluster's server may be another one from now on. Tombstones were about

@@ -28,7 +28,7 @@ impl Cluster {
     fn ask_holders(&mut self, of: impl Fn(&ObjectKey) -> bool) {
         for (profile, job) in &self.jobs {
             let mut objects = job.inventory().into_iter().flat_map(|inventory| &inventory.objects);
-            if objects.any(&of) {
+            if objects.any(|key| of(key)) {
                 self.claims.ask(profile);
             }
         }
@@ -36,7 +36,7 @@ impl Cluster {
 
     pub(super) fn note_kinds(&mut self, inventory: &Inventory, outcome: &mut Outcome) {
         let custom = |key: &ObjectKey| !kinds::is_built_in_group(&key.gvk.group);
-        if !self.custom_kinds && inventory.objects.iter().any(custom) {
+        if !self.custom_kinds && inventory.objects.iter().any(|key| custom(key)) {
             (self.custom_kinds, outcome.custom_kinds) = (true, true);
         }
     }

@@ -53,7 +53,7 @@ impl Cluster {
     /// what was before it.
     fn look(&mut self, now: i64, outcome: &mut Outcome) {
         let mut kinds = BTreeMap::<&Gvk, usize>::new();
-        for inventory in self.jobs.values().filter_map(Job::inventory) {
+        for inventory in self.jobs.values().filter_map(|job| job.inventory()) {
             inventory.objects.iter().for_each(|key| *kinds.entry(&key.gvk).or_default() += 1);
         }
         let many = kinds.into_iter().filter(|(_, count)| *count >= MANY).map(|(gvk, _)| gvk.clone());
@@ -104,7 +104,7 @@ impl Cluster {
         for (profile, stored) in found {
             let mut job = Job::new(&profile, stored.inventory.cause.origin(self.shards));
             job.hold(Some(stored), false, &mut self.claims);
-            self.jobs.insert(profile, job);
+            self.jobs.insert(profile, job.into());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use sluice_protocol::CallId;
 
-use super::{Cluster, Job, Outcome};
+use super::{Cluster, Outcome};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reachability {
@@ -55,14 +55,14 @@ impl Cluster {
         self.retries.clear();
         self.deferred.clear();
         self.asks_again = false;
-        self.jobs.values_mut().for_each(Job::forget);
+        self.jobs.values_mut().for_each(|job| job.forget());
         (self.reopen_failures, self.custom_kinds) = (0, false);
     }
 
     /// Compares everything with the cluster once more.
     pub(super) fn verify(&mut self, now: i64) {
         self.live.clear();
-        self.jobs.values_mut().for_each(Job::doubt_inventory);
+        self.jobs.values_mut().for_each(|job| job.doubt_inventory());
         // The server may have made the list that is under way before the last late call came.
         self.asks_again = self.reachability == Reachability::Opening;
         if matches!(self.reachability, Reachability::Open | Reachability::Looking(_)) {

@@ -117,7 +117,8 @@ impl Deployer {
                 let missing = if job.failures() > 0 { known.missing(&inventory) } else { BTreeSet::new() };
                 Some(Owned { profile: profile.clone(), applied_at: job.shown_time(), inventory, missing })
             };
-            let addons = known.jobs.iter().filter(|(profile, _)| !profile.is_role_request());
+            let all = known.jobs.iter().map(|(profile, job)| (profile, &**job));
+            let addons = all.filter(|(profile, _)| !profile.is_role_request());
             let of_rows = of_rows(addons.clone());
             let profiles = addons.filter_map(owned).collect();
             step.effect(Effect::Configuration(Configuration { cluster, profiles, of_rows }));

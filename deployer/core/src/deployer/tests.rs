@@ -882,7 +882,7 @@ fn an_inventory_that_somebody_else_wrote_is_read_before_it_is_written() {
     fixture.objects.insert(key.clone(), (*prepared[0].object).clone());
     let stored = fixture.inventories.get_mut("p").unwrap();
     let mut inventory = (*stored.inventory).clone();
-    inventory.objects.insert(key);
+    inventory.objects.insert(key.into());
     *stored = Stored { inventory: inventory.into(), version: ("p".into(), "99".into()) };
     fixture.row("p", Some(desired("p", 100, vec![config_map("c", "1")])));
     assert_eq!(fixture.names(), ["c"]);

@@ -24,7 +24,7 @@ impl Job {
             redeployed: self.inventory().map(|known| known.redeployed.clone()).unwrap_or_default(),
             renewed: self.inventory().map_or(0, |known| known.renewed),
             releases: self.inventory().map(|known| known.releases.clone()).unwrap_or_default(),
-            objects: self.run.objects.keys().cloned().collect(),
+            objects: self.run.objects.keys().map(|key| self.shared(key)).collect(),
             stay: Some(self.run.staying_objects()),
         };
         inventory.releases.extend(self.run.releases.clone());

@@ -30,7 +30,7 @@ impl Job {
             account: self.tenant.clone(),
             proof: self.proof(&one.key),
         };
-        self.claimed.insert(one.key.clone());
+        self.claimed.insert(self.shared(&one.key));
         match context.claims.claim(&one.key, &self.profile, want) {
             Ok(()) => drop(self.run.objects.insert(one.key.clone(), one)),
             Err(Denied { by, provable }) => {
@@ -56,7 +56,7 @@ impl Job {
             proof: Proof::Given,
         };
         if context.claims.claim(&key, &self.profile, want).is_ok() {
-            self.claimed.insert(key);
+            self.claimed.insert(key.into());
             self.run.objects.insert(one.key.clone(), one);
         }
     }
@@ -74,7 +74,7 @@ impl Job {
                 account: self.tenant.clone(),
                 proof: Proof::Given,
             };
-            self.claimed.insert(key.clone());
+            self.claimed.insert(key.clone().into());
             match context.claims.claim_release(&key, &self.profile, want) {
                 Ok(()) => self.run.releases.extend(policy.release.clone().map(|release| (path, release))),
                 Err(Denied { by, .. }) => {

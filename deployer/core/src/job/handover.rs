@@ -33,7 +33,12 @@ impl Job {
             return;
         }
         let Some(owned) = self.inventory() else { return };
-        let objects = owned.objects.iter().filter(|key| !self.run.objects.contains_key(*key)).cloned();
+        let objects = owned
+            .objects
+            .iter()
+            .map(AsRef::as_ref)
+            .filter(|key| !self.run.objects.contains_key(*key))
+            .cloned();
         let releases = owned.releases.keys().filter(|path| !self.run.releases.contains_key(*path));
         for key in objects.chain(releases.map(|path| self.release_key(path))) {
             if context.claims.let_go(&key, &self.profile) {
@@ -83,7 +88,7 @@ impl Job {
         self.run.errors.insert(format!("{key}{HANDED_OVER}"), Fault::new(text, true));
         context.live.remove(key);
         context.claims.hand_over(key, &self.profile, heir);
-        self.claimed.insert(key.clone());
+        self.claimed.insert(self.shared(key));
     }
 
     /// Whether another profile goes on with the release that an object is of, and has not everything of it yet: until then nothing

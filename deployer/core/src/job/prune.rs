@@ -36,7 +36,7 @@ impl Job {
     /// What its inventory names and it does not want.
     fn stale(&self) -> impl Iterator<Item = &ObjectKey> {
         let owned = self.inventory().into_iter().flat_map(|inventory| &inventory.objects);
-        owned.filter(|key| !self.run.objects.contains_key(*key))
+        owned.map(AsRef::as_ref).filter(|key| !self.run.objects.contains_key(*key))
     }
 
     /// Ends without deleting what it has too much: another profile may want that and not have said so yet.
@@ -129,7 +129,7 @@ impl Job {
         let may_come =
             |key: &ObjectKey| self.run.absent.contains(key) || context.live.contains_key(key) || late(key);
         let unwanted = |key: &&ObjectKey| !self.run.objects.contains_key(*key);
-        let mut unwanted = held.inventory.objects.iter().filter(unwanted);
+        let mut unwanted = held.inventory.objects.iter().map(AsRef::as_ref).filter(unwanted);
         if context.late.may_come(context.now) && unwanted.any(may_come) {
             self.phase = Phase::Idle;
             return if gone { Ended::NotYet } else { self.settle(context.now) };
@@ -146,7 +146,7 @@ impl Job {
         }
         let complete = self.target.decoded().is_some_and(|desired| desired.one_time);
         let stay = Some(self.run.staying_objects());
-        let same = held.inventory.objects.iter().eq(self.run.objects.keys())
+        let same = held.inventory.objects.iter().map(AsRef::as_ref).eq(self.run.objects.keys())
             && held.inventory.stay == stay
             && held.inventory.releases == self.run.releases;
         if same && held.inventory.complete == complete && !self.redeploy.is_asked() {
@@ -155,7 +155,7 @@ impl Job {
         let mut inventory = (*held.inventory).clone();
         inventory.complete = complete;
         inventory.redeployed = self.redeploy.to_record().cloned().unwrap_or(inventory.redeployed);
-        inventory.objects = self.run.objects.keys().cloned().collect();
+        inventory.objects = self.run.objects.keys().map(|key| self.shared(key)).collect();
         inventory.stay = stay;
         inventory.releases.clone_from(&self.run.releases);
         self.phase = Phase::Recording;
