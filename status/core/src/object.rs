@@ -6,13 +6,13 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
+use sluice_api::model::user_object;
 use sluice_api::{ClusterRef, ObjectKey, ProfileId};
 use sluice_protocol::rows::{Cause, State, Status, spec_digest};
 use sluice_protocol::subject::NameHash;
 use sluice_protocol::{ProblemRow, Row, Shard};
 
 use crate::condition;
-use crate::statuses::hash_of_made;
 
 /// A profile on a cluster, and the shard of the renderer that it is for.
 pub(crate) type RowKey = (ClusterRef, Shard, ProfileId);
@@ -109,9 +109,14 @@ impl GeneratedProfile {
         let key = ObjectKey::of(object).filter(|key| key.gvk.kind == "ClusterProfile")?;
         let status = object.get("status").map_or_else(|| "{}".to_owned(), ToString::to_string);
         let hash = hash(object.get("spec"));
-        let place = hash_of_made(&key.name);
+        let place = name_hash(&user_object("ClusterProfile", "", &key.name));
         Some(Self { name: key.name, hash, status: (!is_gone).then(|| status.into()), place })
     }
+}
+
+/// Whose status an object's is: that of the shard of this name.
+pub(crate) fn name_hash(key: &ObjectKey) -> NameHash {
+    NameHash::of(&[&key.to_string()])
 }
 
 /// The digest of a spec, in the form of the API.

@@ -20,7 +20,7 @@ use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::NameHash;
 use sluice_protocol::{ProblemRow, Row, Shard, Subject};
 
-use crate::object::{GeneratedProfile, KnownObject, RowKey, StatusRow, hash};
+use crate::object::{GeneratedProfile, KnownObject, RowKey, StatusRow, hash, name_hash};
 use crate::rollout::Rollout;
 use crate::{condition, event, status};
 
@@ -316,11 +316,6 @@ impl Statuses {
     }
 }
 
-/// Whose status an object's is: that of the shard of this name.
-fn name_hash(key: &ObjectKey) -> NameHash {
-    NameHash::of(&[&key.to_string()])
-}
-
 /// The objects whose status a row of `status` counts for: who made it, and the profile that an event has led to. Others need not
 /// be told of it.
 pub fn concerned_by_row(row: &Row) -> [Option<NameHash>; 2] {
@@ -332,11 +327,6 @@ pub fn concerned_by_row(row: &Row) -> [Option<NameHash>; 2] {
 /// The object whose status a problem counts for, where there is one.
 pub fn concerned_by_problem(problem: &ProblemRow) -> Option<NameHash> {
     condition::concerned(problem).as_ref().map(name_hash)
-}
-
-/// The object that a profile which was made of an event is.
-pub(crate) fn hash_of_made(name: &str) -> NameHash {
-    name_hash(&user_object("ClusterProfile", "", name))
 }
 
 fn replace<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {

@@ -146,10 +146,7 @@ fn a_cause_is_told_with_all_that_led_to_it() {
 fn a_problem_of_an_event_is_one_of_its_cluster_and_that_of_a_profile_of_none() {
     let cluster = ClusterRef::sveltos("a", "b");
     let Cause::Event(of_event) = event(Some(service())) else { panic!() };
-    assert_eq!(
-        Cause::Event(of_event.clone()).problem(),
-        ProblemKey::on(&cluster, About::Event(of_event))
-    );
+    assert_eq!(Cause::Event(of_event.clone()).problem(), ProblemKey::on(&cluster, About::Event(of_event)));
     let profile = ProfileId::cluster("p");
     assert_eq!(Cause::Profile(profile.clone()).problem(), ProblemKey::everywhere(About::Profile(profile)));
 }

@@ -97,7 +97,8 @@ mod tests {
     #[test]
     fn a_new_object_has_a_version_that_none_has_and_is_the_same_otherwise() {
         let of = |object: Value| -> Value { as_new(&object.to_string()).unwrap().parse().unwrap() };
-        let object = json!({"kind": "K", "metadata": {"name": "a\"b", "labels": {"x": "y"}}, "spec": {"n": 1.50}});
+        let object =
+            json!({"kind": "K", "metadata": {"name": "a\"b", "labels": {"x": "y"}}, "spec": {"n": 1.50}});
         let mut expected = object.clone();
         expected["metadata"]["resourceVersion"] = NEVER.into();
         assert_eq!(of(object), expected);

@@ -393,7 +393,7 @@ fn an_object_is_the_business_of_one_shard_and_one_that_nobody_wrote_of_none() {
 }
 
 fn made(status: Option<&str>) -> GeneratedProfile {
-    let place = hash_of_made("made");
+    let place = name_hash(&user_object("ClusterProfile", "", "made"));
     GeneratedProfile { name: "made".into(), hash: "h".into(), status: status.map(Into::into), place }
 }
 
