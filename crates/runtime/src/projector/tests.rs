@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+use serde_json::json;
 use sluice_api::Gvk;
 use sluice_kube::fake_api::FakeApi;
 
