@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How long each command takes over a large fleet, and how much memory: the table of docs/performance.md.
+# How long each command takes over a large fleet, and how much memory: the table of docs/performance/2026-11-25.md.
 #
 #   cargo run -p sluice-inspect --example fleet -- PATH/TO/kubeconfig   # prints the address, and keeps the bus until its input ends
 #   scripts/measure-answers.sh PATH/TO/sluice nats://127.0.0.1:PORT PATH/TO/kubeconfig

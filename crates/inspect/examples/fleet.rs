@@ -1,4 +1,4 @@
-//! A bus that holds a large fleet, for measuring how fast questions are answered: see `docs/performance.md`.
+//! A bus that holds a large fleet, for measuring how fast questions are answered: see `docs/performance/2026-11-25.md`.
 //!
 //! ```text
 //! cargo run -p sluice-inspect --example fleet -- KUBECONFIG [CLUSTERS [ROWS]]
