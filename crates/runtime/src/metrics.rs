@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dashmap::DashMap;
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder as _, Unit};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use metrics_process::Collector;
@@ -71,7 +72,17 @@ struct Inner {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
     process: Collector,
+    // What was registered once: each row counts several times, and a key is made of many parts.
+    counters: DashMap<Series, Counter>,
+    gauges: DashMap<Series, Gauge>,
+    histograms: DashMap<Series, Histogram>,
 }
+
+/// A metric, and the values of its labels.
+type Series = (&'static str, [&'static str; MOST_LABELS]);
+
+/// So many labels a metric has at most.
+const MOST_LABELS: usize = 3;
 
 impl std::fmt::Debug for Metrics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -128,19 +139,20 @@ impl Metrics {
         }
         let process = Collector::default();
         metrics::with_local_recorder(&recorder, || process.describe());
-        Self(Arc::new(Inner { handle: recorder.handle(), recorder, process }))
+        let (counters, gauges, histograms) = (DashMap::new(), DashMap::new(), DashMap::new());
+        Self(Arc::new(Inner { handle: recorder.handle(), recorder, process, counters, gauges, histograms }))
     }
 
     fn counter(&self, name: &'static str, labels: &[(&'static str, &'static str)]) -> Counter {
-        self.0.recorder.register_counter(&key(name, labels), &HERE)
+        kept(&self.0.counters, name, labels, |key| self.0.recorder.register_counter(key, &HERE))
     }
 
     fn gauge(&self, name: &'static str, labels: &[(&'static str, &'static str)]) -> Gauge {
-        self.0.recorder.register_gauge(&key(name, labels), &HERE)
+        kept(&self.0.gauges, name, labels, |key| self.0.recorder.register_gauge(key, &HERE))
     }
 
     fn histogram(&self, name: &'static str, labels: &[(&'static str, &'static str)]) -> Histogram {
-        self.0.recorder.register_histogram(&key(name, labels), &HERE)
+        kept(&self.0.histograms, name, labels, |key| self.0.recorder.register_histogram(key, &HERE))
     }
 
     /// Counts a row; outcome is `read`, `published`, `malformed`, `refused` or `too_large`.
@@ -252,6 +264,24 @@ impl Metrics {
         self.gauge(MEMORY, &[]).set(resident_bytes() as f64);
         self.0.handle.render()
     }
+}
+
+/// What stands for a metric with these labels, which is registered when it is used for the first time.
+fn kept<H: Clone>(
+    all: &DashMap<Series, H>,
+    name: &'static str,
+    labels: &[(&'static str, &'static str)],
+    register: impl FnOnce(&Key) -> H,
+) -> H {
+    debug_assert!(labels.len() <= MOST_LABELS, "{name} has more labels");
+    let mut series: Series = (name, [""; MOST_LABELS]);
+    series.1.iter_mut().zip(labels).for_each(|(kept, (_, value))| *kept = value);
+    if let Some(handle) = all.get(&series) {
+        return handle.clone();
+    }
+    let handle = register(&key(name, labels));
+    all.insert(series, handle.clone());
+    handle
 }
 
 fn key(name: &'static str, labels: &[(&'static str, &'static str)]) -> Key {

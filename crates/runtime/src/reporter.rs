@@ -1,7 +1,7 @@
 //! Telling people what a shard does: problems, journal, metrics.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use sluice_bus::{Observer, ProblemSource, Span};
@@ -25,13 +25,23 @@ struct Lag {
     metrics: Metrics,
     stage: &'static str,
     shard: String,
-    told: AtomicBool,
+    /// What was said last, plus one; 0 before anything was.
+    told: AtomicU64,
+}
+
+impl Lag {
+    fn tell(&self, rows: u64) {
+        let said = rows.saturating_add(1);
+        if self.told.swap(said, Ordering::Relaxed) != said {
+            self.metrics.lag(self.stage, &self.shard, rows);
+        }
+    }
 }
 
 impl Drop for Lag {
     /// Another replica has it now, or nobody.
     fn drop(&mut self) {
-        if self.told.load(Ordering::Relaxed) {
+        if self.told.load(Ordering::Relaxed) > 0 {
             self.metrics.lag(self.stage, &self.shard, 0);
         }
     }
@@ -41,7 +51,7 @@ impl Reporter {
     /// A reporter for `shard` of the context's stage.
     pub fn new(context: &Context, shard: impl Into<String>) -> Self {
         let (metrics, stage, shard) = (context.metrics.clone(), context.stage, shard.into());
-        let lag = Arc::new(Lag { metrics, stage, shard, told: AtomicBool::default() });
+        let lag = Arc::new(Lag { metrics, stage, shard, told: AtomicU64::default() });
         Self { context: context.clone(), source: context.problems.source(), lag }
     }
 
@@ -108,8 +118,7 @@ impl Observer for Reporter {
 
     fn read(&self, pending: u64) {
         self.context.metrics.row(self.context.stage, "read");
-        self.context.metrics.lag(self.context.stage, &self.lag.shard, pending);
-        self.lag.told.store(true, Ordering::Relaxed);
+        self.lag.tell(pending);
     }
 
     fn tell(&self, line: JournalEntry) {

@@ -147,7 +147,7 @@ async fn what_the_server_refuses_waits_and_what_it_cannot_do_now_is_tried_again(
     assert!(matches!(&refused, Outcome::Refused(why) if why.contains("allow it to the user")), "{refused:?}");
     let (conflict, _) = asked("s", minimal(), 409).await;
     assert!(matches!(conflict, Outcome::Failed), "{conflict:?}");
-    let (broken, requests) = asked("s", object("{"), 200).await;
+    let (broken, requests) = asked("s", PendingWrite::Object("{".into(), None), 200).await;
     assert!(matches!(broken, Outcome::Failed) && requests.is_empty(), "{broken:?}");
 }
 
