@@ -1,8 +1,11 @@
 //! Server-side apply as its users mean it: a part that is empty now is empty.
 
-use kube::Api;
 use kube::api::{Patch, PatchParams};
+use kube::core::Request;
+use kube::{Api, Client};
+use serde::de::IgnoredAny;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::path::segment;
 use crate::raw::Raw;
@@ -21,13 +24,48 @@ pub const NEVER: &str = "1";
 /// # Errors
 /// Those of the API server.
 pub async fn apply(api: &Api<Raw>, name: &str, params: &PatchParams, body: &Value) -> kube::Result<Raw> {
-    let name = &segment(name);
-    let result = api.patch(name, params, &Patch::Apply(body)).await;
-    let Err(kube::Error::Api(status)) = &result else { return result };
-    let Some(filled) = filled(body).filter(|_| status.code == 422 && status.message.contains("\"null\""))
-    else {
-        return result;
-    };
+    match api.patch(&segment(name), params, &Patch::Apply(body)).await {
+        Err(error) if is_null_refused(&error) => in_two_steps(api, name, params, body, error).await,
+        result => result,
+    }
+}
+
+/// The same for an object that is JSON already: it is sent as it is, and nothing is made of the answer.
+///
+/// # Errors
+/// Those of the API server, and that the text is no JSON.
+pub async fn apply_text(
+    client: &Client,
+    api: &Api<Raw>,
+    name: &str,
+    params: &PatchParams,
+    text: &str,
+) -> kube::Result<()> {
+    let body: &RawValue = serde_json::from_str(text).map_err(kube::Error::SerdeError)?;
+    let request = Request::new(api.resource_url()).patch(&segment(name), params, &Patch::Apply(body));
+    match client.request::<IgnoredAny>(request.map_err(kube::Error::BuildRequest)?).await {
+        Err(error) if is_null_refused(&error) => {
+            let body = serde_json::from_str(text).map_err(kube::Error::SerdeError)?;
+            in_two_steps(api, name, params, &body, error).await.map(drop)
+        }
+        done => done.map(drop),
+    }
+}
+
+/// Whether the server would have left null in the place of a part that was emptied.
+fn is_null_refused(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 422 && status.message.contains("\"null\""))
+}
+
+/// Without its empty parts first, then with them; where there are none, it stays refused.
+async fn in_two_steps(
+    api: &Api<Raw>,
+    name: &str,
+    params: &PatchParams,
+    body: &Value,
+    refused: kube::Error,
+) -> kube::Result<Raw> {
+    let (name, Some(filled)) = (&segment(name), filled(body)) else { return Err(refused) };
     let between = api.patch(name, params, &Patch::Apply(&filled)).await?;
     let mut body = body.clone();
     if let Some(version) = body.pointer_mut("/metadata/resourceVersion") {
@@ -110,6 +148,19 @@ mod tests {
         assert_eq!(sent.len(), 3);
         assert_eq!((sent[1].get("spec"), &sent[2]["spec"]), (None, &json!({})));
         assert_eq!(sent[2]["metadata"]["resourceVersion"], "8", "against what the second one made");
+    }
+
+    #[tokio::test]
+    async fn a_text_is_sent_as_it_is_and_takes_the_same_way_where_a_part_is_emptied() {
+        for (message, steps) in [(r#"spec: Invalid value: "null""#, 3), ("spec: Invalid value: -1", 1)] {
+            let (api, server) = stubborn(message);
+            let text = r#"{"spec": {}, "metadata": {"name": "x"}, "kind": "ConfigMap", "apiVersion": "v1"}"#;
+            let params = PatchParams::apply("test").force();
+            let applied = apply_text(&server.client(), &api, "x", &params, text).await;
+            let sent = server.requests();
+            assert_eq!((applied.is_ok(), sent.len(), sent[0].body.as_str()), (steps == 3, steps, text));
+            assert!(sent.iter().all(|request| request.path.contains("fieldManager=test")));
+        }
     }
 
     #[tokio::test]

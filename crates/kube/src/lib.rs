@@ -16,7 +16,7 @@ mod registered;
 mod token_review;
 mod watch;
 
-pub use apply::{NEVER, apply};
+pub use apply::{NEVER, apply, apply_text};
 pub use client::{Trust, client_of_kubeconfig, management_client};
 pub use definitions::definitions;
 pub use discovery::{Discovered, discover};

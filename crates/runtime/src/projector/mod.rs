@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 
 use self::queue::Queue;
 use self::refused::Refused;
+use self::send::Target;
 use crate::context::Context;
 use crate::reporter::Reporter;
 
@@ -200,25 +201,23 @@ async fn write(
     } else {
         Api::namespaced_with(client.clone(), &key.namespace, &resource)
     };
-    let params = PatchParams::apply(manager).force();
+    let target = Target { client, api, key, params: PatchParams::apply(manager).force() };
     match pending {
         PendingWrite::Gone => {
             let result = match named::is_shared(key) {
-                true => named::delete_own(&api, key).await,
-                false => api.delete(&segment(&key.name), &DeleteParams::default()).await.map(drop),
+                true => named::delete_own(&target.api, key).await,
+                false => target.api.delete(&segment(&key.name), &DeleteParams::default()).await.map(drop),
             };
             absent_is_fine(client, key, result).await
         }
-        PendingWrite::Status(status) => {
-            absent_is_fine(client, key, send::status(client, &api, key, &params, status).await).await
-        }
+        PendingWrite::Status(status) => absent_is_fine(client, key, target.status(status).await).await,
         PendingWrite::Object(main, status) => {
             match named::is_shared(key) && !is_known {
-                true => named::apply_own(client, &api, key, &params, main).await?,
-                false => send::object(client, &api, key, &params, main).await?,
+                true => named::apply_own(&target, main).await?,
+                false => target.object(main).await?,
             }
             match status {
-                Some(status) => send::status(client, &api, key, &params, status).await,
+                Some(status) => target.status(status).await,
                 None => Ok(()),
             }
         }

@@ -2,15 +2,15 @@
 //!
 //! Who decides that something is to be written may not have heard yet of what a user has written a moment before.
 
-use kube::api::{DeleteParams, PatchParams, Preconditions};
+use kube::api::{DeleteParams, Preconditions};
 use kube::core::Status;
-use kube::{Api, Client, Error};
+use kube::{Api, Error};
 use serde_json::Value;
 use sluice_api::model::MADE_OF_EVENTS;
 use sluice_api::{ObjectKey, object};
 use sluice_kube::{Raw, segment};
 
-use super::send;
+use super::send::{Target, as_new};
 
 /// Whether users write objects of this kind too.
 pub(super) fn is_shared(key: &ObjectKey) -> bool {
@@ -18,23 +18,17 @@ pub(super) fn is_shared(key: &ObjectKey) -> bool {
 }
 
 /// Creates the object, or writes it where one is there that was made of events as well. That is asked only where there is one.
-pub(super) async fn apply_own(
-    client: &Client,
-    api: &Api<Raw>,
-    key: &ObjectKey,
-    params: &PatchParams,
-    wanted: &str,
-) -> Result<(), Error> {
-    match send::object(client, api, key, params, &send::as_new(wanted)?).await {
+pub(super) async fn apply_own(target: &Target<'_>, wanted: &str) -> Result<(), Error> {
+    match target.object(&as_new(wanted)?).await {
         Err(Error::Api(status)) if status.code == 409 => {}
         done => return done,
     }
-    match api.get_opt(&segment(&key.name)).await? {
+    match target.api.get_opt(&segment(&target.key.name)).await? {
         Some(there) if !is_own(&there.value) => {
-            let message = format!("{key} is somebody else's");
+            let message = format!("{} is somebody else's", target.key);
             Err(Error::Api(Box::new(Status { code: 409, message, ..Status::default() })))
         }
-        _ => send::object(client, api, key, params, wanted).await,
+        _ => target.object(wanted).await,
     }
 }
 

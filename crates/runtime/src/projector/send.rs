@@ -1,4 +1,4 @@
-//! Sending what is text already: it is not read again, and of an answer only whether it is an error.
+//! Sending what is text already: it is not read again, and nothing is made of an answer.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use sluice_api::ObjectKey;
-use sluice_kube::{NEVER, Raw, apply, segment};
+use sluice_kube::{NEVER, Raw, apply_text, segment};
 
 /// The status of an object; of the rest only what names it.
 #[derive(Debug, Serialize)]
@@ -27,45 +27,33 @@ struct Named<'a> {
     name: &'a str,
 }
 
-/// Applies an object that is given as JSON.
-pub(super) async fn object(
-    client: &Client,
-    api: &Api<Raw>,
-    key: &ObjectKey,
-    params: &PatchParams,
-    text: &str,
-) -> Result<(), Error> {
-    let body: &RawValue = serde_json::from_str(text).map_err(Error::SerdeError)?;
-    let request = Request::new(api.resource_url()).patch(&segment(&key.name), params, &Patch::Apply(body));
-    match client.request::<IgnoredAny>(request.map_err(Error::BuildRequest)?).await {
-        // A part that was emptied may need more than one step.
-        Err(Error::Api(status)) if status.code == 422 => {
-            let body = serde_json::from_str(text).map_err(Error::SerdeError)?;
-            apply(api, &key.name, params, &body).await.map(drop)
-        }
-        done => done.map(drop),
-    }
+/// An object of the management cluster that is written.
+pub(super) struct Target<'a> {
+    pub(super) client: &'a Client,
+    pub(super) api: Api<Raw>,
+    pub(super) key: &'a ObjectKey,
+    pub(super) params: PatchParams,
 }
 
-/// Applies the status of an object, given as JSON. One that says nothing is left out as a whole: the API server refuses to empty
-/// one.
-pub(super) async fn status(
-    client: &Client,
-    api: &Api<Raw>,
-    key: &ObjectKey,
-    params: &PatchParams,
-    text: &str,
-) -> Result<(), Error> {
-    let said: &RawValue = serde_json::from_str(text).map_err(Error::SerdeError)?;
-    let body = StatusOf {
-        api_version: key.gvk.api_version(),
-        kind: &key.gvk.kind,
-        metadata: Named { name: &key.name },
-        status: (said.get() != "{}").then_some(said),
-    };
-    let request = Request::new(api.resource_url());
-    let request = request.patch_subresource("status", &segment(&key.name), params, &Patch::Apply(body));
-    client.request::<IgnoredAny>(request.map_err(Error::BuildRequest)?).await.map(drop)
+impl Target<'_> {
+    /// Applies the object, given as JSON.
+    pub(super) async fn object(&self, text: &str) -> Result<(), Error> {
+        apply_text(self.client, &self.api, &self.key.name, &self.params, text).await
+    }
+
+    /// Applies its status, given as JSON. One that says nothing is left out as a whole: the API server refuses to empty one.
+    pub(super) async fn status(&self, text: &str) -> Result<(), Error> {
+        let (key, said) = (self.key, serde_json::from_str::<&RawValue>(text).map_err(Error::SerdeError)?);
+        let body = StatusOf {
+            api_version: key.gvk.api_version(),
+            kind: &key.gvk.kind,
+            metadata: Named { name: &key.name },
+            status: (said.get() != "{}").then_some(said),
+        };
+        let (calls, body) = (Request::new(self.api.resource_url()), Patch::Apply(body));
+        let request = calls.patch_subresource("status", &segment(&key.name), &self.params, &body);
+        self.client.request::<IgnoredAny>(request.map_err(Error::BuildRequest)?).await.map(drop)
+    }
 }
 
 /// The object with a version that none has, so that it is created where there is none, and a conflict where there is one.
