@@ -80,7 +80,7 @@ impl Statuses {
 
     /// An object of the management cluster is like this, or was when it went; `now` is microseconds since 1970, here and everywhere.
     pub fn change(&mut self, object: &Arc<Value>, gone: bool, now: i64) {
-        let Some(key) = ObjectKey::of(object) else { return };
+        let Some(key) = ObjectKey::of(object).map(|key| self.shared(key)) else { return };
         let everywhere = matches!(key.gvk.kind.as_str(), "SveltosCluster" | "Cluster" | "ClusterSet" | "Set");
         let own = condition::has_status(&key) && self.is_mine(&key);
         if everywhere && self.fleet.put(object, gone) != FleetChange::Nothing {
@@ -118,7 +118,7 @@ impl Statuses {
 
     /// A ClusterProfile that was made of an event is like this, or has gone.
     pub fn made(&mut self, profile: &GeneratedProfile, now: i64) {
-        let key = user_object("ClusterProfile", "", &profile.name);
+        let key = self.shared(user_object("ClusterProfile", "", &profile.name));
         if !self.is_mine(&key) {
             return;
         }
@@ -138,7 +138,7 @@ impl Statuses {
         match version {
             Some(version) if known != Some(version) => {
                 self.versions.insert(key.clone(), version.to_owned());
-                self.look_at(&key, now);
+                self.look_at(&self.shared(key), now);
             }
             Some(_) => {}
             None => drop(self.versions.remove(&key)),
@@ -148,6 +148,7 @@ impl Statuses {
     /// Takes a row of `problems`; one without an error is one that has ended.
     pub fn problem(&mut self, row: ProblemRow, now: i64) {
         let Some(key) = condition::concerned(&row).filter(|key| self.is_mine(key)) else { return };
+        let key = self.shared(key);
         let about = (row.stage.clone(), row.cluster.clone(), row.object.clone());
         let known = self.known(&key);
         // What is only to be known is not wrong.
@@ -176,21 +177,22 @@ impl Statuses {
             self.made_changed(&key, now);
         }
         let Some(cause) = row.head.meta.cause().filter(|_| !row.head.tombstone) else { return };
-        let key = maker(cause);
+        let key = self.shared(maker(cause));
         let is_mine = self.is_mine(&key);
         let made = made_of_event(cause, profile).filter(|made| self.is_mine(made));
+        let made = made.map(|made| self.shared(made));
         if !is_mine && made.is_none() {
             return;
         }
         let (place, row) = (Arc::new(place), Arc::new(StatusRow::read(cause, row)));
         if let Some(made) = made {
             self.known(&made).rows.insert(place.clone(), row.clone());
-            self.made_rows.insert(place.clone(), self.shared(&made));
+            self.made_rows.insert(place.clone(), made.clone());
             self.made_changed(&made, now);
         }
         if is_mine {
             self.known(&key).rows.insert(place.clone(), row);
-            self.rows.insert(place, self.shared(&key));
+            self.rows.insert(place, key.clone());
             self.look_at(&key, now);
         }
     }
@@ -241,7 +243,7 @@ impl Statuses {
     }
 
     /// Something has become of a profile that was made of an event. Before it is there it says nothing, and is looked at when it comes.
-    fn made_changed(&mut self, key: &ObjectKey, now: i64) {
+    fn made_changed(&mut self, key: &Arc<ObjectKey>, now: i64) {
         let Some(known) = self.objects.get(key) else { return };
         if known.made.is_some() {
             self.look_at(key, now);
@@ -292,23 +294,22 @@ impl Statuses {
         keys.iter().for_each(|key| self.look_at(key, now));
     }
 
-    fn look_at(&mut self, key: &ObjectKey, now: i64) {
+    fn look_at(&mut self, key: &Arc<ObjectKey>, now: i64) {
         let Some(known) = self.objects.get_mut(key).filter(|known| known.due.is_none()) else { return };
         let at = (now + QUIET).max(known.free_at);
         known.due = Some(at);
-        self.due.insert((at, self.shared(key)));
+        self.due.insert((at, key.clone()));
     }
 
     /// What is known of an object, from now on if nothing was.
-    fn known(&mut self, key: &ObjectKey) -> &mut KnownObject {
-        let key = self.shared(key);
-        self.objects.entry(key).or_default()
+    fn known(&mut self, key: &Arc<ObjectKey>) -> &mut KnownObject {
+        self.objects.entry(key.clone()).or_default()
     }
 
     /// The key as it is kept already, so that there is one of it.
-    fn shared(&self, key: &ObjectKey) -> Arc<ObjectKey> {
-        let kept = self.objects.get_key_value(key).map(|(kept, _)| kept.clone());
-        kept.unwrap_or_else(|| Arc::new(key.clone()))
+    fn shared(&self, key: ObjectKey) -> Arc<ObjectKey> {
+        let kept = self.objects.get_key_value(&key).map(|(kept, _)| kept.clone());
+        kept.unwrap_or_else(|| Arc::new(key))
     }
 
     fn is_mine(&self, key: &ObjectKey) -> bool {

@@ -100,6 +100,38 @@ fn names(list: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn what_is_told_to_a_shard_is_what_counts_for_one_of_its_objects() {
+    const SHARDS: u16 = 5;
+    let counts = |tell: &dyn Fn(&mut Statuses)| -> Vec<Shard> {
+        let counts = |shard: &Shard| {
+            let mut statuses = Statuses::new(*shard, SHARDS);
+            tell(&mut statuses);
+            !statuses.objects.is_empty()
+        };
+        Shard::all(SHARDS).filter(counts).collect()
+    };
+    let told = |names: &[Option<NameHash>]| -> Vec<Shard> {
+        let is_told = |shard: &Shard| names.iter().flatten().any(|name| name.shard(SHARDS) == *shard);
+        Shard::all(SHARDS).filter(is_told).collect()
+    };
+    for cause in [event(&cluster("a")), Cause::Profile(ProfileId::cluster("p"))] {
+        let row = row(&cluster("b"), &cause, Some(State::Provisioned), &[]);
+        let names = concerned_by_row(&row);
+        assert_eq!(told(&names), counts(&|statuses| statuses.row(&row, T0)));
+        assert_eq!(names.iter().flatten().count(), if matches!(cause, Cause::Event(_)) { 2 } else { 1 });
+    }
+    for about in [of_trigger(), event_of("x"), About::Cluster] {
+        let row = problem("sveltos:default/a", about, "broken");
+        assert_eq!(
+            told(&[concerned_by_problem(&row)]),
+            counts(&|statuses| statuses.problem(row.clone(), T0))
+        );
+    }
+    let made = made(Some("{}"));
+    assert_eq!(told(&[Some(made.place)]), counts(&|statuses| statuses.made(&made, T0)));
+}
+
+#[test]
 fn a_trigger_says_where_it_applies_and_what_became_of_it_there() {
     let (a, b) = (cluster("a"), cluster("b"));
     let mut statuses =
