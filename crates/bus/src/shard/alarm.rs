@@ -19,11 +19,10 @@ impl Alarm {
     /// Waits until `wake`, microseconds since 1970; for ever without one.
     pub(crate) async fn rings(&mut self, wake: Option<i64>) {
         let Some(at) = wake else { return std::future::pending().await };
-        let begin = Instant::now();
-        let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(begin)));
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(Duration::ZERO)));
         if self.set != Some(at) {
             let pause = Duration::from_micros(u64::try_from(at - now_micros()).unwrap_or(0));
-            sleep.as_mut().reset(begin + pause);
+            sleep.as_mut().reset(Instant::now() + pause);
             self.set = Some(at);
         }
         sleep.await;
