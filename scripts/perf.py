@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 STAGES = ["sluice-agent", "sluice-matcher", "sluice-renderer", "sluice-deployer", "sluice"]
 LOAD = ["sluice-loadtest", "sluice-simcluster"]
 PHASES = "--only=floor,idle,rate,memory"
-FULL = ["--clusters=100", "--idle=30", "--pause=400", "--seconds=10", "--rates=100,500", "--fill=6000", PHASES]
+FULL = ["--clusters=100", "--idle=20", "--pause=300", "--seconds=4", "--rates=100,500", "--fill=2000", PHASES]
 QUICK = ["--clusters=30", "--idle=12", "--pause=100", "--seconds=3", "--rates=200", "--fill=400", "--settle=2", PHASES]
 # A run that hangs must not hang what waits for it.
 PATIENCE = 600
@@ -91,7 +91,7 @@ def keep(perf, commit, place, runs, since):
 
 def arguments():
     parser = argparse.ArgumentParser(description="What an event costs now, against the version that was kept last.")
-    parser.add_argument("--quick", action="store_true", help="fewer clusters and shorter phases: two minutes in place of eight")
+    parser.add_argument("--quick", action="store_true", help="fewer clusters and shorter phases: two minutes in place of ten")
     parser.add_argument("--keep", action="store_true", help="when this version passes, the next one is compared with it")
     parser.add_argument("--if-kept", action="store_true", help="do nothing where no version was kept, not even compile")
     parser.add_argument("--programs", type=pathlib.Path, help="a folder with programs of this version, built already")
