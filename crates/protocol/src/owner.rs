@@ -18,7 +18,7 @@ use self::barriers::{Barrier, Barriers};
 use self::early::Early;
 use self::newer::{Covered, Newer};
 use self::outlet::Outlet;
-use self::table::OwnTable;
+use self::table::{OwnTable, RowKey};
 use crate::Sequence;
 use crate::row::{Head, Publish};
 use crate::subject::Subject;
@@ -206,7 +206,7 @@ impl<C: Core> Owner<C> {
         self.newer.found(subject, &head, &self.core.view());
         self.core.found(subject, &head);
         if !head.tombstone {
-            self.own.take(subject.to_string(), &head, None);
+            self.own.take(RowKey::of(subject), &head, None);
         }
     }
 
@@ -323,7 +323,7 @@ impl<C: Core> Owner<C> {
     fn take(&mut self, row: Publish) {
         if !self.caught_up {
             let head = row.head_by(self.config.digest_key.as_ref());
-            let stored = self.own.says(&row.subject.to_string(), &head);
+            let stored = self.own.says(RowKey::of(&row.subject), &head);
             self.early.hold(row, stored);
         } else if row.barrier {
             // What was wanted there before must not come after it.
@@ -370,8 +370,8 @@ impl<C: Core> Owner<C> {
 
     fn publish(&mut self, row: Publish) {
         let Some(mut row) = self.newer.hold(row) else { return };
-        let (key, head) = (row.subject.to_string(), row.head_by(self.config.digest_key.as_ref()));
-        if self.own.says(&key, &head) && !row.forced {
+        let (key, head) = (RowKey::of(&row.subject), row.head_by(self.config.digest_key.as_ref()));
+        if self.own.says(key, &head) && !row.forced {
             return;
         }
         self.own.take(key, &head, row.line.take());
