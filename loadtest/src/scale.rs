@@ -170,7 +170,7 @@ async fn largest(plan: &Plan, sizes: &Sizes, lab: &mut Lab, scale: &mut Scale) -
     let add_ons = before + events.applied();
     scale.filled = Some(Filled { add_ons, memory: settled(&lab.stack, plan.settle).await });
     say("outages");
-    scale.outages = lab.outages(sizes.watched).await?;
+    scale.outages = lab.outages(sizes.watched, |name| plan.wants(name)).await?;
     Ok(())
 }
 

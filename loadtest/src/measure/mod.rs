@@ -37,12 +37,13 @@ const MORE: u32 = 10;
 /// A running pipeline, ready to be measured.
 #[derive(Debug)]
 pub struct Lab {
+    /// Ends before the clusters that it watches.
+    arrivals: Arrivals,
     /// Bus, clusters and stages; their end is the end of all.
     pub stack: Stack,
     management: KubeContext,
     targets: Vec<Arc<KubeContext>>,
     sender: Sender,
-    arrivals: Arrivals,
     patience: Duration,
 }
 

@@ -25,14 +25,19 @@ enum Outage {
 }
 
 impl Lab {
-    /// Each kind of outage once. Events flow for as long as `watched` after each.
+    /// Each kind of outage once that is wanted by its name. Events flow for as long as `watched` after each.
     ///
     /// # Errors
     /// When something does not come back, or Services cannot be created.
-    pub async fn outages(&mut self, watched: Duration) -> anyhow::Result<Vec<Deaths>> {
+    pub async fn outages(
+        &mut self,
+        watched: Duration,
+        wanted: impl Fn(&str) -> bool,
+    ) -> anyhow::Result<Vec<Deaths>> {
         let replicas = STAGES.into_iter().map(Outage::Replica);
         let mut all = Vec::new();
-        for outage in replicas.chain([Outage::Stages, Outage::Node, Outage::Everything]) {
+        let all_of_them = replicas.chain([Outage::Stages, Outage::Node, Outage::Everything]);
+        for outage in all_of_them.filter(|outage| wanted(&outage.name())) {
             self.stack.bus().wait_until_healthy(HEALING).await?;
             self.stack.wait_until_ready().await?;
             tokio::time::sleep(SHARING).await;
@@ -49,6 +54,16 @@ impl Lab {
 // === impl Outage ===
 
 impl Outage {
+    /// What `--only` calls it.
+    fn name(self) -> String {
+        match self {
+            Self::Replica(stage) => format!("outage-{stage}"),
+            Self::Stages => "outage-stages".to_owned(),
+            Self::Node => "outage-node".to_owned(),
+            Self::Everything => "outage-everything".to_owned(),
+        }
+    }
+
     fn what(self) -> String {
         match self {
             Self::Replica(stage) => format!("a replica of the {stage}"),
