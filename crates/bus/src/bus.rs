@@ -20,6 +20,7 @@ use crate::layout::incarnations::{Follower, Incarnations};
 use crate::layout::ledger::Ledger;
 use crate::layout::{BusOptions, check_version, lay_out};
 use crate::seal::Sealing;
+use crate::shard::heads::HeadReader;
 
 /// Parts of tables that are read to their end at the same time.
 const READS_AT_ONCE: usize = 64;
@@ -44,6 +45,7 @@ pub struct Bus {
     /// Different for every connection to a bus.
     pub(crate) session: u64,
     options: Arc<BusOptions>,
+    pub(crate) head_reader: HeadReader,
     turns: Arc<Semaphore>,
     batches: Arc<Mutex<HashMap<String, Arc<Semaphore>>>>,
     /// Streams of which it was noticed that they are replicated, before the server was asked.
@@ -85,6 +87,7 @@ impl Bus {
             ledger,
             session: random(),
             options: Arc::new(options.clone()),
+            head_reader: HeadReader::start(tasks),
             turns: Arc::new(Semaphore::new(READS_AT_ONCE)),
             batches: Arc::default(),
             replicated: Arc::default(),

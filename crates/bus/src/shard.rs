@@ -13,6 +13,7 @@ pub(crate) mod read_spec;
 pub(crate) mod reader;
 pub(crate) mod replay;
 pub(crate) mod runner;
+pub(crate) mod selection;
 pub(crate) mod shard_spec;
 pub(crate) mod shipping;
 pub(crate) mod stopwatch;

@@ -35,6 +35,7 @@ mod cluster;
 mod contents;
 mod ends;
 mod fences;
+mod heads;
 mod interest;
 mod journal;
 mod layouts;

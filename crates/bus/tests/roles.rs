@@ -133,7 +133,7 @@ async fn every_role_finds_what_it_needs() {
             let fence = Subject::fence(Table::Changes, 0, &first().to_string()).to_string();
             let sent = js.publish(fence.clone(), "".into()).await.unwrap();
             let sequence = within(&format!("{role}: fence"), sent.into_future()).await.unwrap().sequence;
-            loads[0].until = Some((fence, Sequence::new(sequence)));
+            loads[0].until = vec![(fence, Sequence::new(sequence))];
         }
         for load in loads {
             let what = format!("{role} reads {}", load.stream);

@@ -59,6 +59,8 @@ kinds! {
         OwnAgents: "own-agents" => Restart,
         /// Keeps a small table of the bus in memory. It reads all of it again.
         Feed: "feed" => Restart,
+        /// Reads the heads of rows for shards that are being taken over. Those that it has not told all ask again, or begin again.
+        Heads: "heads" => Restart,
         /// Deletes consumers that nobody reads from. Those it misses are forgotten by the server itself.
         Consumers: "consumers" => Restart,
         /// Sends journal lines. They are for people, and losing some loses no work.

@@ -20,7 +20,7 @@ const READ_AHEAD_BYTES: usize = 8 << 20;
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// What tasks of a shard send to its loop.
-pub(super) enum Inner<S> {
+pub(crate) enum Inner<S> {
     Event(Event<S>),
     /// With how many follow, and the room that its body takes until it has been taken.
     Row(Row, u64, OwnedSemaphorePermit),

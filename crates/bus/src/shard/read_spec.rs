@@ -11,9 +11,9 @@ pub struct ReadSpec {
     pub filters: Vec<String>,
     /// Whether bodies are left out.
     pub heads_only: bool,
-    /// Subject and sequence of a row at which the reading is at its end, on any node: the reader's own fence row, whose
-    /// claim came after everything that there is to read.
-    pub until: Option<(String, Sequence)>,
+    /// Subjects and sequences of rows after which the reading is at its end, on any node: own fence rows, whose claims came after
+    /// everything that there is to read.
+    pub until: Vec<(String, Sequence)>,
     /// Whether the end is where the server estimates it, for who concludes nothing from absence: only who may read every row of
     /// a stream can ask it where its end is.
     pub estimated: bool,
@@ -34,6 +34,6 @@ impl ReadSpec {
 
     /// Rows of a stream whose subject matches one of `filters`.
     pub fn some(stream: String, filters: Vec<String>) -> Self {
-        Self { stream, filters, heads_only: false, until: None, estimated: false, log: false }
+        Self { stream, filters, heads_only: false, until: Vec::new(), estimated: false, log: false }
     }
 }

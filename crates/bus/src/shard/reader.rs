@@ -135,7 +135,7 @@ impl Reader {
             if self.pending == 0 && !self.caught_up && (self.spec.log || self.spec.estimated) {
                 return Some(self.at_end());
             }
-            if self.pending == 0 && !self.caught_up && self.spec.until.is_none() {
+            if self.pending == 0 && !self.caught_up && self.spec.until.is_empty() {
                 match self.end.is_at(self.sequence).await {
                     Ok(true) => return Some(self.at_end()),
                     Ok(false) => self.pending = 1,
@@ -285,12 +285,14 @@ impl Reader {
         let (sequence, pending) = (Sequence::new(info.stream_sequence), info.pending);
         (self.heard, self.tries) = (Instant::now(), 0);
         let head = codec::head(message.headers.as_ref());
-        if let Some((fence, end)) = &self.spec.until
-            && *message.subject == **fence
-            && sequence >= *end
-        {
-            self.sequence = sequence;
-            return Some(self.at_end());
+        let is_of = |(fence, end): &(String, Sequence)| *message.subject == **fence && sequence >= *end;
+        if let Some(come) = self.spec.until.iter().position(is_of) {
+            // The last one stays: without any the end would be asked for.
+            if let [_] = self.spec.until[..] {
+                self.sequence = sequence;
+                return Some(self.at_end());
+            }
+            self.spec.until.swap_remove(come);
         }
         if self.spec.log {
             let time = i64::try_from(info.published.unix_timestamp_nanos() / 1000).unwrap_or(i64::MAX);

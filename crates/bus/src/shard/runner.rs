@@ -19,10 +19,9 @@ use crate::seal::SealWatch;
 use crate::shard::alarm::Alarm;
 use crate::shard::end::End;
 use crate::shard::fence::Fence;
-use crate::shard::heads::heads;
+use crate::shard::heads::{Heads, OwnRows};
 use crate::shard::input::{self, Inner, READ_AHEAD, send};
 use crate::shard::observer::{Effects, Observer, Span};
-use crate::shard::read_spec::ReadSpec;
 use crate::shard::shard_spec::{Outputs, ShardSpec};
 use crate::shard::shipping::{Delivered, Delivery, Shipping};
 use crate::shard::stopwatch::Stopwatch;
@@ -277,28 +276,16 @@ where
         let Some(Fence { stream, subject, .. }) = self.fences.get(output).cloned() else { return };
         let shard = format!("{output:02}");
         let own_rows = &self.spec.outputs.own_rows;
-        let mut filters: Vec<String> = own_rows.iter().map(|filter| filter.replace("{}", &shard)).collect();
-        // Some have their fence row among their rows, and the server takes no two filters for one subject.
-        if !filters.iter().any(|filter| covers(filter, &subject)) {
-            filters.push(subject.clone());
-        }
-        let rows =
-            ReadSpec { heads_only: true, until: Some((subject, fence)), ..ReadSpec::some(stream, filters) };
+        let filters = own_rows.iter().map(|filter| filter.replace("{}", &shard)).collect();
+        let rows = OwnRows::new(stream, filters, subject, fence);
         self.tasks.spawn(Once::OwnRows, async move {
-            let turn = bus.turn().await;
-            // Boxed, since it is large and thousands may wait for their turn.
-            let found = loop {
-                match Box::pin(heads(&bus, &rows, &content_refs)).await {
-                    Ok(found) => break found,
-                    Err(error) => tracing::info!(%error, "own rows cannot be read yet"),
+            loop {
+                match rows.tell(&bus, &content_refs, &sender).await {
+                    Heads::Told => return send(&sender, Event::Loaded).await,
+                    Heads::Some => return send(&sender, Event::Ended(Stop::Lagging)).await,
+                    Heads::None => tokio::time::sleep(AGAIN).await,
                 }
-                tokio::time::sleep(AGAIN).await;
-            };
-            drop(turn);
-            for (subject, head) in found {
-                send(&sender, Event::Found(subject, head)).await;
             }
-            send(&sender, Event::Loaded).await
         });
     }
 
@@ -344,11 +331,6 @@ fn fence(spec: &ShardSpec, output: usize) -> Fence {
     let Outputs { table, owner, leaves, .. } = &spec.outputs;
     let subject = Subject::fence(*table, output, owner).to_string();
     Fence { stream: table.stream(Shard::of_output(output)), subject, expires: *leaves }
-}
-
-/// Whether a filter of own rows selects a subject, too.
-fn covers(filter: &str, subject: &str) -> bool {
-    filter.strip_suffix('>').is_some_and(|prefix| !prefix.contains('*') && subject.starts_with(prefix))
 }
 
 /// What ends a shard from outside. It is looked at only when it has something to say, not at each row.
