@@ -88,8 +88,9 @@ impl Watches {
                 (client.clone(), spec.clone(), config.clone(), teller.clone());
             async move {
                 let Selection { gvk, namespace, .. } = spec.scope.clone();
-                let wants = |object: &Value| spec.wants(object);
-                watch_some(client, gvk, namespace, config, wants, |event| teller.tell(event)).await;
+                // A list is kept as what goes into rows: as trees objects take several times as much.
+                let pick = |object: Value| if spec.wants(&object) { seen(object) } else { Err(object) };
+                watch_some(client, gvk, namespace, config, pick, |event| teller.tell(event)).await;
                 // The receiver has enough once its cluster has ended, and nobody else ends a watch from within.
                 End::Done
             }
@@ -113,7 +114,7 @@ struct Teller {
 
 impl Teller {
     /// Whether anybody still listens.
-    fn tell(&mut self, event: WatchEvent) -> bool {
+    fn tell(&mut self, event: WatchEvent<Seen>) -> bool {
         let id = self.id;
         if !matches!(event, WatchEvent::Trouble(_)) && std::mem::take(&mut self.failures) > 0 {
             self.reporter.problem(Problem::resolved("agent", &self.cluster, self.about.clone()));
@@ -122,13 +123,8 @@ impl Teller {
             WatchEvent::Trouble(error) => return self.trouble(&error),
             WatchEvent::Version(_) => return true,
             WatchEvent::Well => return !self.sender.is_closed(),
-            WatchEvent::Listed(objects) => {
-                ExternalInput::Listed(id, objects.iter().filter_map(seen).collect())
-            }
-            WatchEvent::Applied(object) => match seen(&object) {
-                Some(seen) => ExternalInput::Applied(id, seen),
-                None => return true,
-            },
+            WatchEvent::Listed(objects) => ExternalInput::Listed(id, objects),
+            WatchEvent::Applied(seen) => ExternalInput::Applied(id, seen),
             WatchEvent::Deleted(object) => match ObjectKey::of(&object) {
                 Some(key) => ExternalInput::Deleted(id, key),
                 None => return true,
@@ -166,8 +162,10 @@ fn config(scope: &Selection) -> watcher::Config {
     config
 }
 
-fn seen(object: &Value) -> Option<Seen> {
-    Some(Seen { key: ObjectKey::of(object)?, body: serde_json::to_vec(object).ok()?.into() })
+/// What goes into the row of an object; the object itself when it has no name.
+fn seen(object: Value) -> Result<Seen, Value> {
+    let named = ObjectKey::of(&object).zip(serde_json::to_vec(&object).ok());
+    named.map(|(key, body)| Seen { key, body: body.into() }).ok_or(object)
 }
 
 #[cfg(test)]
@@ -205,11 +203,11 @@ mod tests {
 
     #[test]
     fn what_has_no_name_or_kind_is_not_seen() {
-        let found = seen(&object("x")).unwrap();
+        let found = seen(object("x")).unwrap();
         assert_eq!(found.key.name, "x");
         assert_eq!(serde_json::from_slice::<Value>(&found.body).unwrap(), object("x"));
-        assert!(seen(&json!({"metadata": {"name": "x"}})).is_none());
-        assert!(seen(&json!({"apiVersion": "v1", "kind": "ConfigMap"})).is_none());
+        assert!(seen(json!({"metadata": {"name": "x"}})).is_err());
+        assert!(seen(json!({"apiVersion": "v1", "kind": "ConfigMap"})).is_err());
     }
 
     const ID: WatchId = WatchId::new(1);
@@ -248,11 +246,12 @@ mod tests {
         assert_eq!(told(&mut receiver), ["troubled"]);
         let row = kit::told(&mut problems, |row| row.object == object_of).await;
         assert_eq!(row.error, "no answer; it is tried again");
-        assert!(teller.tell(WatchEvent::Listed(vec![object("x"), json!({"kind": "ConfigMap"})])));
+        let named = |name| seen(object(name)).unwrap();
+        assert!(teller.tell(WatchEvent::Listed(vec![named("x")])));
         assert!(
-            teller.tell(WatchEvent::Applied(object("y"))) && teller.tell(WatchEvent::Deleted(object("y")))
+            teller.tell(WatchEvent::Applied(named("y"))) && teller.tell(WatchEvent::Deleted(object("y")))
         );
-        assert!(teller.tell(WatchEvent::Applied(json!({}))) && teller.tell(WatchEvent::Deleted(json!({}))));
+        assert!(teller.tell(WatchEvent::Deleted(json!({}))));
         assert_eq!(told(&mut receiver), ["1 listed", "+y", "-y"]);
         kit::told(&mut problems, |row| row.object == object_of && row.error.is_empty()).await;
         assert!(teller.tell(trouble()), "it counts from the beginning");
@@ -260,7 +259,7 @@ mod tests {
         assert!(teller.tell(WatchEvent::Well) && told(&mut receiver).is_empty());
         kit::told(&mut problems, |row| row.object == object_of && row.error.is_empty()).await;
         drop(receiver);
-        assert!(!teller.tell(trouble()) && !teller.tell(WatchEvent::Applied(object("x"))), "nobody listens");
+        assert!(!teller.tell(trouble()) && !teller.tell(WatchEvent::Applied(named("x"))), "nobody listens");
         tasks.stop().cancel();
     }
 }

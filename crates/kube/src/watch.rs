@@ -44,13 +44,13 @@ impl Backoff for Pauses {
     }
 }
 
-/// What a watch says.
+/// What a watch says of objects, which are told as they are or as what was made of them.
 #[derive(Debug)]
-pub enum WatchEvent {
+pub enum WatchEvent<T = Value> {
     /// The complete list. A kind of which discovery says that it does not exist has an empty one.
-    Listed(Vec<Value>),
+    Listed(Vec<T>),
     /// An object appeared or changed.
-    Applied(Value),
+    Applied(T),
     /// An object is gone; its last state.
     Deleted(Value),
     /// The server does not answer as it should; the watch goes on by itself.
@@ -116,20 +116,21 @@ pub async fn watch(
     config: watcher::Config,
     tell: impl FnMut(WatchEvent) -> bool,
 ) {
-    let asked = Asked { gvk, namespace, config, versioned: false, wanted: |_: &Value| true };
+    let asked = Asked { gvk, namespace, config, versioned: false, pick: Ok };
     watch_as(client, asked, tell).await;
 }
 
-/// The same, as if there were nothing else than what is `wanted`: what is no longer is deleted.
-pub async fn watch_some(
+/// The same, as if there were nothing else than what `pick` takes: what it takes no longer is deleted. A list is kept as what it
+/// makes of the objects, which may be a fraction of them.
+pub async fn watch_some<T>(
     client: Client,
     gvk: Gvk,
     namespace: String,
     config: watcher::Config,
-    wanted: impl Fn(&Value) -> bool,
-    tell: impl FnMut(WatchEvent) -> bool,
+    pick: impl Fn(Value) -> Result<T, Value>,
+    tell: impl FnMut(WatchEvent<T>) -> bool,
 ) {
-    watch_as(client, Asked { gvk, namespace, config, versioned: false, wanted }, tell).await;
+    watch_as(client, Asked { gvk, namespace, config, versioned: false, pick }, tell).await;
 }
 
 /// The same as [`watch`], with [`WatchEvent::Version`] after each list.
@@ -140,27 +141,27 @@ pub async fn watch_versioned(
     config: watcher::Config,
     tell: impl FnMut(WatchEvent) -> bool,
 ) {
-    let asked = Asked { gvk, namespace, config, versioned: true, wanted: |_: &Value| true };
+    let asked = Asked { gvk, namespace, config, versioned: true, pick: Ok };
     watch_as(client, asked, tell).await;
 }
 
 /// What is watched.
-struct Asked<W> {
+struct Asked<P> {
     gvk: Gvk,
     namespace: String,
     config: watcher::Config,
     /// Whether the version of each list is told.
     versioned: bool,
-    /// Which of the objects that the server shows are told.
-    wanted: W,
+    /// What is told of an object that the server shows; or the object itself, which is not told.
+    pick: P,
 }
 
-async fn watch_as(
+async fn watch_as<T>(
     client: Client,
-    asked: Asked<impl Fn(&Value) -> bool>,
-    mut tell: impl FnMut(WatchEvent) -> bool,
+    asked: Asked<impl Fn(Value) -> Result<T, Value>>,
+    mut tell: impl FnMut(WatchEvent<T>) -> bool,
 ) {
-    let Asked { gvk, namespace, config, versioned, wanted } = asked;
+    let Asked { gvk, namespace, config, versioned, pick } = asked;
     let mut told_absent = false;
     loop {
         match resource_of(&client, &gvk).await {
@@ -171,7 +172,7 @@ async fn watch_as(
                     Api::all_with(client.clone(), &resource)
                 };
                 let version = if versioned { version_of(&api).await } else { None };
-                if !run(api, &resource, config.clone(), version, &wanted, &mut tell).await {
+                if !run(api, &resource, config.clone(), version, &pick, &mut tell).await {
                     return;
                 }
                 told_absent = false;
@@ -202,13 +203,13 @@ async fn version_of(api: &Api<Raw>) -> Option<u64> {
 }
 
 /// Runs until the kind disappears (`true`) or the receiver has enough (`false`); tells `version` after each list.
-async fn run(
+async fn run<T>(
     api: Api<Raw>,
     resource: &ApiResource,
     config: watcher::Config,
     version: Option<u64>,
-    wanted: &impl Fn(&Value) -> bool,
-    tell: &mut impl FnMut(WatchEvent) -> bool,
+    pick: &impl Fn(Value) -> Result<T, Value>,
+    tell: &mut impl FnMut(WatchEvent<T>) -> bool,
 ) -> bool {
     let asked = api.clone();
     let mut events = std::pin::pin!(watcher(api, config).backoff(Pauses::default()));
@@ -235,7 +236,7 @@ async fn run(
                 continue;
             }
             Ok(watcher::Event::InitApply(object)) => {
-                listed.extend(Some(object.complete(resource)).filter(wanted));
+                listed.extend(pick(object.complete(resource)));
                 continue;
             }
             Ok(watcher::Event::InitDone) => {
@@ -246,9 +247,9 @@ async fn run(
                     _ => return false,
                 }
             }
-            Ok(watcher::Event::Apply(object)) => match object.complete(resource) {
-                object if wanted(&object) => WatchEvent::Applied(object),
-                object => WatchEvent::Deleted(object),
+            Ok(watcher::Event::Apply(object)) => match pick(object.complete(resource)) {
+                Ok(picked) => WatchEvent::Applied(picked),
+                Err(object) => WatchEvent::Deleted(object),
             },
             Ok(watcher::Event::Delete(object)) => WatchEvent::Deleted(object.complete(resource)),
             Err(error) if is_absent(&error) => return true,

@@ -74,9 +74,9 @@ async fn watched(server: &FakeApi, versioned: bool, enough: usize) -> Vec<String
         });
         said.len() < enough
     };
-    let wanted = |object: &Value| name(object) != "unwanted";
+    let pick = |object: Value| if name(&object) == "unwanted" { Err(object) } else { Ok(object) };
     let (namespace, config) = (String::new(), watcher::Config::default());
-    watch_as(client, Asked { gvk: gvk("Thing"), namespace, config, versioned, wanted }, tell).await;
+    watch_as(client, Asked { gvk: gvk("Thing"), namespace, config, versioned, pick }, tell).await;
     said
 }
 
