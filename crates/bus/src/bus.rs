@@ -26,6 +26,10 @@ use crate::shard::heads::HeadReader;
 const READS_AT_ONCE: usize = 64;
 /// Atomic batches of this process in one stream at the same time: the server allows 50 of all together.
 const BATCHES_AT_ONCE: usize = 8;
+// D-0317: large groups take turns, and patience begins with the turn.
+/// Rows of this process in batches at the same time: some milliseconds of work for servers, or a second for slow ones. More would
+/// only be answered later, and so late in the end that nobody waits for it any more.
+const ROWS_AT_ONCE: u32 = 2048;
 /// Pause before a bus is laid out once more.
 const AGAIN: Duration = Duration::from_millis(500);
 
@@ -48,8 +52,16 @@ pub struct Bus {
     pub(crate) head_reader: HeadReader,
     turns: Arc<Semaphore>,
     batches: Arc<Mutex<HashMap<String, Arc<Semaphore>>>>,
+    batched_rows: Arc<Semaphore>,
     /// Streams of which it was noticed that they are replicated, before the server was asked.
     replicated: Arc<Mutex<HashSet<String>>>,
+}
+
+/// A batch may be sent until this is dropped.
+#[derive(Debug)]
+pub(crate) struct BatchTurn {
+    _batch: OwnedSemaphorePermit,
+    _rows: OwnedSemaphorePermit,
 }
 
 impl Bus {
@@ -90,6 +102,7 @@ impl Bus {
             head_reader: HeadReader::start(tasks),
             turns: Arc::new(Semaphore::new(READS_AT_ONCE)),
             batches: Arc::default(),
+            batched_rows: Arc::new(Semaphore::new(ROWS_AT_ONCE as usize)),
             replicated: Arc::default(),
             sealing: Sealing::default(),
         };
@@ -119,14 +132,19 @@ impl Bus {
         self.turns.acquire().await.ok()
     }
 
-    /// Waits for the turn to send an atomic batch to a stream.
-    pub(crate) async fn batch_turn(&self, stream: &str) -> Option<OwnedSemaphorePermit> {
+    /// Waits for the turn to send an atomic batch of so many rows to a stream.
+    pub(crate) async fn batch_turn(&self, stream: &str, rows: usize) -> Option<BatchTurn> {
         let turns = {
             let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
             let new = || Arc::new(Semaphore::new(BATCHES_AT_ONCE));
             batches.entry(stream.to_owned()).or_insert_with(new).clone()
         };
-        turns.acquire_owned().await.ok()
+        let rows = u32::try_from(rows).unwrap_or(ROWS_AT_ONCE).min(ROWS_AT_ONCE);
+        let batch = turns.acquire_owned().await.ok()?;
+        Some(BatchTurn {
+            _batch: batch,
+            _rows: self.batched_rows.clone().acquire_many_owned(rows).await.ok()?,
+        })
     }
 
     /// Whether a stream has more than one replica.

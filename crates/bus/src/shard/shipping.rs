@@ -60,6 +60,7 @@ impl Shipping {
     pub(crate) async fn send<S>(self, fence: Fence, group: Group) -> Delivery<S> {
         pause(group.delay).await;
         let sent_at = Instant::now();
+        let _turn = writer::turn(&self.bus, &fence, &group).await;
         // A replica whose lease lapsed must not write, whatever the fence says: its successor is at work.
         if !self.lease.is_held() {
             let event = Event::Ended(Stop::Lease);

@@ -14,7 +14,7 @@ use sluice_api::Digest;
 use sluice_protocol::{Body, Group, Outgoing, Sequence};
 
 use crate::buckets::contents::{BodyLocation, LARGE};
-use crate::bus::Bus;
+use crate::bus::{BatchTurn, Bus};
 use crate::codec::{self, Limit};
 use crate::error::BusError;
 use crate::seal::SealedRow;
@@ -67,7 +67,21 @@ async fn messages(bus: &Bus, fence: &Fence, group: &Group) -> Result<(Vec<RowSen
     Ok((rows, messages))
 }
 
-/// Stores the rows of a group while its fence holds.
+/// Waits until a group may be sent: of large groups as many as the server can answer soon. What waits for its turn is on nobody's
+/// way, so its patience has not begun.
+pub(crate) async fn turn(bus: &Bus, fence: &Fence, group: &Group) -> Option<BatchTurn> {
+    match is_batch(bus, fence, group.rows.len()) {
+        true => bus.batch_turn(&fence.stream, group.rows.len()).await,
+        false => None,
+    }
+}
+
+/// Whether so many rows go to a stream as one batch.
+fn is_batch(bus: &Bus, fence: &Fence, rows: usize) -> bool {
+    rows > 1 && bus.is_replicated(&fence.stream)
+}
+
+/// Stores the rows of a group while its fence holds, once it is its [`turn`].
 pub(crate) async fn send(bus: &Bus, fence: &Fence, group: &Group) -> Sent {
     let (rows, messages) = match messages(bus, fence, group).await {
         Ok(made) => made,
@@ -78,7 +92,7 @@ pub(crate) async fn send(bus: &Bus, fence: &Fence, group: &Group) -> Sent {
     let patience = PATIENCE + PATIENCE_EACH * u32::try_from(messages.len()).unwrap_or(u32::MAX);
     let mut connection = bus.health.watch();
     let sent = async {
-        if messages.len() > 1 && bus.is_replicated(&fence.stream) {
+        if is_batch(bus, fence, messages.len()) {
             match batch(bus, fence, group.fence, messages).await {
                 answer if answer.is_unopened_batch() => one_by_one(bus, fence, group).await,
                 answer => answer,
@@ -155,7 +169,6 @@ pub(crate) fn ttl(bus: &Bus) -> String {
 async fn batch(bus: &Bus, fence: &Fence, sequence: Sequence, messages: Vec<Message>) -> PublishOutcome {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let id = format!("{:x}-{:x}", bus.session, NEXT.fetch_add(1, Ordering::Relaxed));
-    let turn = bus.batch_turn(&fence.stream).await;
     let (client, count) = (bus.js.client(), messages.len());
     for (number, message) in (1..).zip(messages) {
         let Message { subject, mut headers, body, .. } = message;
@@ -172,12 +185,10 @@ async fn batch(bus: &Bus, fence: &Fence, sequence: Sequence, messages: Vec<Messa
             continue;
         }
         headers.insert(BATCH_COMMIT, "1");
-        let answer = match bus.js.publish_with_headers(subject, headers, body).await {
+        return match bus.js.publish_with_headers(subject, headers, body).await {
             Ok(ack) => PublishOutcome::from(ack.await),
             Err(error) => PublishOutcome::of(&error),
         };
-        drop(turn);
-        return answer;
     }
     PublishOutcome::NotStored("an empty batch".to_owned())
 }

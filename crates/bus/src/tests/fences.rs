@@ -99,3 +99,34 @@ async fn open_batches_of_others_keep_nobody_from_writing() {
     assert!(matches!(sent.answer, Some(PublishOutcome::Replaced(_))), "{sent:?}");
     assert!(super::rows(&bus).await.iter().all(|(_, body, _)| body == "1"));
 }
+
+/// So much of one process would only be answered when nobody waits for it any more.
+#[tokio::test]
+async fn large_groups_wait_for_those_before_them_and_single_rows_for_nobody() {
+    let server = Server::start();
+    let (bus, fence) = (bus(&server).await, fence("00"));
+    let sequence = claim(&bus, &fence).await;
+    bus.note_replicated(&fence.stream);
+    let group = |count: u32| {
+        let rows = (0..count).map(|number| row(&format!("x{number}"), Some("1")));
+        let rows = rows.map(|row| Outgoing { id: 0, head: row.head(), row }).collect();
+        Group { output: 0, fence: sequence, rows, delay: 0 }
+    };
+    let (large, two, one) = (group(1500), group(2), group(1));
+    let first = writer::turn(&bus, &fence, &large).await;
+    assert!(first.is_some());
+    let mut second = Box::pin(writer::turn(&bus, &fence, &large));
+    assert!(futures::poll!(&mut second).is_pending(), "by the number of rows");
+    assert!(futures::poll!(Box::pin(writer::turn(&bus, &fence, &one))).is_ready());
+    drop(first);
+    drop(second.await);
+    let mut all = Vec::new();
+    for _ in 0..8 {
+        all.push(writer::turn(&bus, &fence, &two).await);
+    }
+    let mut ninth = Box::pin(writer::turn(&bus, &fence, &two));
+    assert!(futures::poll!(&mut ninth).is_pending(), "by the number of batches");
+    all.pop();
+    assert!(ninth.await.is_some());
+    assert!(matches!(writer::send(&bus, &fence, &two).await.answer, Some(PublishOutcome::Stored(_))));
+}
