@@ -46,6 +46,9 @@ pub struct Statuses {
     /// Which profile that was made of an event.
     made_rows: HashMap<Arc<RowKey>, Arc<ObjectKey>>,
     due: BTreeSet<(i64, Arc<ObjectKey>)>,
+    /// When all that say where they apply are to be looked at. A thousand clusters that are read are a thousand changes of what they
+    /// apply to, and one look.
+    all_due: Option<i64>,
     /// Versions of clusters whose agents have spoken.
     versions: BTreeMap<ObjectKey, String>,
 }
@@ -74,6 +77,7 @@ impl Statuses {
             rows: HashMap::new(),
             made_rows: HashMap::new(),
             due: BTreeSet::new(),
+            all_due: None,
             versions: BTreeMap::new(),
         }
     }
@@ -84,7 +88,7 @@ impl Statuses {
         let everywhere = matches!(key.gvk.kind.as_str(), "SveltosCluster" | "Cluster" | "ClusterSet" | "Set");
         let own = condition::has_status(&key) && self.is_mine(&key);
         if everywhere && self.fleet.put(object, gone) != FleetChange::Nothing {
-            self.look_at_all(now);
+            self.all_due.get_or_insert(now + QUIET);
         }
         if own {
             self.read(&key, object, gone);
@@ -199,13 +203,16 @@ impl Statuses {
 
     /// When there is something to do next.
     pub fn next(&self) -> Option<i64> {
-        self.due.first().map(|(at, _)| *at)
+        self.due.first().map(|(at, _)| *at).into_iter().chain(self.all_due).min()
     }
 
     /// What objects should say from now on and do not yet.
     pub fn take_due(&mut self, now: i64) -> Writes {
         let mut writes = Writes::default();
-        while self.next().is_some_and(|at| at <= now)
+        if self.all_due.take_if(|at| *at <= now).is_some() {
+            self.look_at_all(now);
+        }
+        while self.due.first().is_some_and(|(at, _)| *at <= now)
             && let Some((_, key)) = self.due.pop_first()
         {
             if let Some((status, event)) = self.look(&key, now) {
@@ -289,9 +296,12 @@ impl Statuses {
         status::of(&rollout, known, &problems, now)
     }
 
+    /// Looks at what users wrote as soon as that may be written. What was made of an event does not say where it applies.
     fn look_at_all(&mut self, now: i64) {
-        let keys: Vec<Arc<ObjectKey>> = self.objects.keys().cloned().collect();
-        keys.iter().for_each(|key| self.look_at(key, now));
+        for (key, known) in self.objects.iter_mut().filter(|(_, known)| known.there.is_some()) {
+            let at = *known.due.get_or_insert(now.max(known.free_at));
+            self.due.insert((at, key.clone()));
+        }
     }
 
     fn look_at(&mut self, key: &Arc<ObjectKey>, now: i64) {

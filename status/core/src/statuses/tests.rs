@@ -399,6 +399,24 @@ fn long_lists_are_cut_and_say_so_and_what_failed_is_among_them() {
 }
 
 #[test]
+fn clusters_that_come_together_are_one_look_at_what_users_wrote_and_none_at_what_was_made() {
+    let mut statuses = statuses([trigger(json!({}))]);
+    statuses.made(&made(Some("{}")), T0);
+    drop(statuses.take_due(T0 + QUIET));
+    let (is_trigger, begin) = (|key: &ObjectKey| key.gvk.kind == "EventTrigger", T0 + PERIOD);
+    for number in 0..100 {
+        statuses.change(&registered(&format!("x{number:02}"), "fv"), false, begin + number);
+        assert!(!statuses.due.iter().any(|(_, key)| is_trigger(key) || key.gvk.kind == "ClusterProfile"));
+    }
+    assert_eq!(statuses.next(), Some(begin + QUIET));
+    let writes = statuses.take_due(begin + QUIET);
+    let triggers: Vec<_> = writes.statuses.iter().filter(|(key, _)| is_trigger(key)).collect();
+    let [(_, status)] = &triggers[..] else { panic!("{triggers:?}") };
+    assert_eq!(status["matchingClusters"].as_array().unwrap().len(), 102);
+    assert!(!statuses.due.iter().any(|(_, key)| key.gvk.kind == "ClusterProfile"));
+}
+
+#[test]
 fn an_object_is_the_business_of_one_shard_and_one_that_nobody_wrote_of_none() {
     let owners = |name: &str| {
         let mut object = trigger(json!({}));
