@@ -35,9 +35,9 @@ impl Lab {
         wanted: impl Fn(&str) -> bool,
     ) -> anyhow::Result<Vec<Deaths>> {
         let replicas = STAGES.into_iter().map(Outage::Replica);
+        let outages = replicas.chain([Outage::Stages, Outage::Node, Outage::Everything]);
         let mut all = Vec::new();
-        let all_of_them = replicas.chain([Outage::Stages, Outage::Node, Outage::Everything]);
-        for outage in all_of_them.filter(|outage| wanted(&outage.name())) {
+        for outage in outages.filter(|outage| wanted(&outage.name())) {
             self.stack.bus().wait_until_healthy(HEALING).await?;
             self.stack.wait_until_ready().await?;
             tokio::time::sleep(SHARING).await;
