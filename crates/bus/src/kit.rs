@@ -97,9 +97,8 @@ pub async fn write_as(bus: &Bus, owner: &str, rows: impl IntoIterator<Item = Pub
         let first = Claim { output: 0, number: 1, former: None, delay: 0 };
         let claimed = fence.claim(bus, &holder, &first).await;
         let Claimed::At(sequence) = claimed else { panic!("{claimed:?}") };
-        let sent =
-            writer::send(bus, &fence, &Group { output: 0, fence: sequence, rows: rows.into(), delay: 0 })
-                .await;
+        let group = Group { output: 0, fence: sequence, rows: rows.into(), delay: 0 };
+        let sent = writer::prepare(bus, &fence, &group).await.send(bus, &fence, &group).await;
         assert!(matches!(sent.answer, Some(PublishOutcome::Stored(_))), "{sent:?}");
     }
 }

@@ -104,7 +104,8 @@ async fn claim(bus: &Bus, fence: &Fence) -> Sequence {
 async fn send(bus: &Bus, rows: &[Publish], fence: &Fence, sequence: Sequence) -> writer::Sent {
     let outgoing = |row: &Publish| Outgoing { id: 0, head: row.head(), row: row.clone() };
     let rows = rows.iter().map(outgoing).collect();
-    writer::send(bus, fence, &Group { output: 0, fence: sequence, rows, delay: 0 }).await
+    let group = Group { output: 0, fence: sequence, rows, delay: 0 };
+    writer::prepare(bus, fence, &group).await.send(bus, fence, &group).await
 }
 
 async fn put(bus: &Bus, row: &Publish, fence: &Fence, sequence: Sequence) -> Option<Sequence> {

@@ -35,7 +35,7 @@ const TOGETHER: usize = 64;
 const ON_THE_WAY: usize = 4;
 /// How often it is looked at whether anybody waits yet.
 const LOOK: Duration = Duration::from_secs(1);
-/// After so many looks without a row a reading has failed: a claim that is gone never comes.
+/// After so many looks without a word a reading has failed: a claim that is gone never comes.
 const PATIENCE: u32 = 30;
 /// Pause before the bodies are asked for again that rows name.
 const AGAIN: Duration = Duration::from_millis(200);
@@ -223,11 +223,9 @@ async fn tell_all(mut reader: Reader, asked: Vec<Asked>) {
         asked.rows.filters.iter().for_each(|filter| whose.insert(filter, number));
     }
     let mut recipients: Vec<_> = asked.into_iter().map(|asked| Recipient::of(asked.answer)).collect();
-    let mut silent = 0;
     loop {
-        match tokio::time::timeout(LOOK, reader.next()).await {
-            Ok(Some(ReadEvent::Row(Row { subject, head, .. }, _))) => {
-                silent = 0;
+        match next(&mut reader, &recipients).await {
+            Some(ReadEvent::Row(Row { subject, head, .. }, _)) => {
                 let number = whose.find(&subject.to_string());
                 let Some(recipient) = number.and_then(|number| recipients.get_mut(number)) else {
                     // Of somebody else; what was noted of it is not for anybody here.
@@ -239,20 +237,29 @@ async fn tell_all(mut reader: Reader, asked: Vec<Asked>) {
                     recipient.take(&mut reader, subject, head).await;
                 }
             }
-            Ok(Some(ReadEvent::CaughtUp(_))) => break,
-            Ok(Some(_)) => {}
-            Ok(None) => return,
-            Err(_) => {
-                silent += 1;
-                if silent > PATIENCE || recipients.iter().all(|recipient| recipient.answer.is_closed()) {
-                    return;
-                }
-            }
+            Some(ReadEvent::CaughtUp(_)) => break,
+            Some(_) => {}
+            None => return,
         }
     }
     for recipient in recipients {
         recipient.end().await;
     }
+}
+
+/// What the reader says next; nothing when it has ended, when nobody waits for it any more, or when it has been silent for too long.
+async fn next(reader: &mut Reader, recipients: &[Recipient]) -> Option<ReadEvent> {
+    // One future for all looks: a reader that looks for another consumer must not begin that again each time.
+    let mut event = std::pin::pin!(reader.next());
+    for _ in 0..PATIENCE {
+        if let Ok(event) = tokio::time::timeout(LOOK, &mut event).await {
+            return event;
+        }
+        if recipients.iter().all(|recipient| recipient.answer.is_closed()) {
+            return None;
+        }
+    }
+    None
 }
 
 // === impl Recipient ===

@@ -60,14 +60,15 @@ impl Shipping {
     pub(crate) async fn send<S>(self, fence: Fence, group: Group) -> Delivery<S> {
         pause(group.delay).await;
         let sent_at = Instant::now();
-        let _turn = writer::turn(&self.bus, &fence, &group).await;
+        let prepared = writer::prepare(&self.bus, &fence, &group).await;
+        let _turn = prepared.turn(&self.bus, &fence).await;
         // A replica whose lease lapsed must not write, whatever the fence says: its successor is at work.
         if !self.lease.is_held() {
             let event = Event::Ended(Stop::Lease);
             return Delivery { event, rows: Vec::new(), took: sent_at.elapsed() };
         }
         let output = group.output;
-        let sent = writer::send(&self.bus, &fence, &group).await;
+        let sent = prepared.send(&self.bus, &fence, &group).await;
         let event = match sent.answer {
             None => Event::Stored { output, sequence: None },
             Some(PublishOutcome::Stored(sequence)) => Event::Stored { output, sequence: Some(sequence) },

@@ -67,13 +67,15 @@ async fn messages(bus: &Bus, fence: &Fence, group: &Group) -> Result<(Vec<RowSen
     Ok((rows, messages))
 }
 
-/// Waits until a group may be sent: of large groups as many as the server can answer soon. What waits for its turn is on nobody's
-/// way, so its patience has not begun.
-pub(crate) async fn turn(bus: &Bus, fence: &Fence, group: &Group) -> Option<BatchTurn> {
-    match is_batch(bus, fence, group.rows.len()) {
-        true => bus.batch_turn(&fence.stream, group.rows.len()).await,
-        false => None,
-    }
+/// A group that is ready to be sent: its messages are made, and the bodies that they name are stored.
+pub(crate) struct Prepared {
+    /// Or why nothing can be sent now.
+    made: Result<(Vec<RowSent>, Vec<Message>), String>,
+}
+
+/// Prepares a group, which needs nobody's turn.
+pub(crate) async fn prepare(bus: &Bus, fence: &Fence, group: &Group) -> Prepared {
+    Prepared { made: messages(bus, fence, group).await }
 }
 
 /// Whether so many rows go to a stream as one batch.
@@ -81,12 +83,29 @@ fn is_batch(bus: &Bus, fence: &Fence, rows: usize) -> bool {
     rows > 1 && bus.is_replicated(&fence.stream)
 }
 
-/// Stores the rows of a group while its fence holds, once it is its [`turn`].
-pub(crate) async fn send(bus: &Bus, fence: &Fence, group: &Group) -> Sent {
-    let (rows, messages) = match messages(bus, fence, group).await {
-        Ok(made) => made,
-        Err(why) => return Sent { answer: Some(PublishOutcome::NotStored(why)), rows: Vec::new() },
-    };
+impl Prepared {
+    /// Waits until it may be sent: of batches as many as the server can answer soon. What waits for its turn is on nobody's way, so
+    /// its patience has not begun.
+    pub(crate) async fn turn(&self, bus: &Bus, fence: &Fence) -> Option<BatchTurn> {
+        let count = self.made.as_ref().map_or(0, |(_, messages)| messages.len());
+        if is_batch(bus, fence, count) { bus.batch_turn(&fence.stream, count).await } else { None }
+    }
+
+    /// Stores the rows of the group while its fence holds, once it is its turn.
+    pub(crate) async fn send(self, bus: &Bus, fence: &Fence, group: &Group) -> Sent {
+        match self.made {
+            Ok((rows, messages)) => send(bus, fence, group, (rows, messages)).await,
+            Err(why) => Sent { answer: Some(PublishOutcome::NotStored(why)), rows: Vec::new() },
+        }
+    }
+}
+
+async fn send(
+    bus: &Bus,
+    fence: &Fence,
+    group: &Group,
+    (rows, messages): (Vec<RowSent>, Vec<Message>),
+) -> Sent {
     let Some(last) = messages.last() else { return Sent { answer: None, rows } };
     let (subject, tombstone) = (last.subject.clone(), last.tombstone);
     let patience = PATIENCE + PATIENCE_EACH * u32::try_from(messages.len()).unwrap_or(u32::MAX);

@@ -112,21 +112,25 @@ async fn large_groups_wait_for_those_before_them_and_single_rows_for_nobody() {
         let rows = rows.map(|row| Outgoing { id: 0, head: row.head(), row }).collect();
         Group { output: 0, fence: sequence, rows, delay: 0 }
     };
-    let (large, two, one) = (group(1500), group(2), group(1));
-    let first = writer::turn(&bus, &fence, &large).await;
+    let (large, two) = (group(1500), group(2));
+    let prepared = async |group: &Group| writer::prepare(&bus, &fence, group).await;
+    let [a, b] = [prepared(&large).await, prepared(&large).await];
+    let first = a.turn(&bus, &fence).await;
     assert!(first.is_some());
-    let mut second = Box::pin(writer::turn(&bus, &fence, &large));
+    let mut second = Box::pin(b.turn(&bus, &fence));
     assert!(futures::poll!(&mut second).is_pending(), "by the number of rows");
-    assert!(futures::poll!(Box::pin(writer::turn(&bus, &fence, &one))).is_ready());
+    let one = prepared(&group(1)).await;
+    assert!(futures::poll!(Box::pin(one.turn(&bus, &fence))).is_ready());
     drop(first);
     drop(second.await);
-    let mut all = Vec::new();
+    let (last, mut all) = (prepared(&two).await, Vec::new());
     for _ in 0..8 {
-        all.push(writer::turn(&bus, &fence, &two).await);
+        all.push(last.turn(&bus, &fence).await);
     }
-    let mut ninth = Box::pin(writer::turn(&bus, &fence, &two));
+    let mut ninth = Box::pin(last.turn(&bus, &fence));
     assert!(futures::poll!(&mut ninth).is_pending(), "by the number of batches");
     all.pop();
     assert!(ninth.await.is_some());
-    assert!(matches!(writer::send(&bus, &fence, &two).await.answer, Some(PublishOutcome::Stored(_))));
+    let sent = last.send(&bus, &fence, &two).await;
+    assert!(matches!(sent.answer, Some(PublishOutcome::Stored(_))));
 }
