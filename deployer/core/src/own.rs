@@ -3,7 +3,7 @@
 // D-1045: the management cluster is one more cluster.
 
 use serde_json::Value;
-use sluice_api::model::{CONFIG_GROUP, INVENTORY, LIB_GROUP, MADE_OF_EVENTS, NAMESPACE, RANDOM};
+use sluice_api::model::{CONFIG_GROUP, INVENTORY, LIB_GROUP, MADE_OF_EVENTS, is_sluices_own};
 use sluice_api::{ObjectKey, object};
 
 /// Kinds of which Sluice writes every object.
@@ -13,10 +13,10 @@ const KINDS: [(&str, &str); 3] =
 /// Whether an object of the management cluster is Sluice's own, or would be taken for it.
 pub fn is_own(object: &Value) -> bool {
     let Some(key) = ObjectKey::of(object) else { return false };
-    let is_random = key.gvk.kind == "Secret" && key.namespace == NAMESPACE && key.name == RANDOM;
+    let is_kept = key.gvk.group.is_empty() && is_sluices_own(&key.gvk.kind, &key.namespace, &key.name);
     let labels = object::at(object, &["metadata", "labels"]).and_then(Value::as_object);
     let is_marked = |label: &String| label == INVENTORY || label.starts_with(MADE_OF_EVENTS);
-    is_random
+    is_kept
         || KINDS.iter().any(|(group, kind)| key.gvk.group == *group && key.gvk.kind == *kind)
         || labels.is_some_and(|labels| labels.keys().any(is_marked))
 }
@@ -31,6 +31,7 @@ pub fn own(key: &ObjectKey) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use sluice_api::model::{NAMESPACE, RANDOM};
 
     use super::*;
 
@@ -49,7 +50,11 @@ mod tests {
         assert!(is_own(&config_map(NAMESPACE, "a", label("eventtrigger.lib.projectsveltos.io/clustername"))));
         assert!(is_own(&config_map(NAMESPACE, "a", label(INVENTORY))));
         assert!(!is_own(&config_map(NAMESPACE, RANDOM, json!({"team": "x"}))));
-        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": NAMESPACE, "name": RANDOM}});
-        assert!(is_own(&secret));
+        let secret = |namespace: &str, name: &str| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": namespace, "name": name}});
+        for name in [RANDOM, "sluice-bus-matcher", "sluice-nats-operator"] {
+            assert!(is_own(&secret(NAMESPACE, name)) && !is_own(&secret("default", name)), "{name}");
+        }
+        assert!(!is_own(&secret(NAMESPACE, "sluice")));
+        assert!(is_own(&config_map(NAMESPACE, "sluice-local-1", json!({}))));
     }
 }

@@ -67,12 +67,26 @@ pub const INVENTORY: &str = "sluice.projectsveltos.io/inventory";
 pub const MADE_OF_EVENTS: &str = "eventtrigger.lib.projectsveltos.io/";
 /// Secret with what random values of templates begin with, in the namespace of everything that is generated.
 pub const RANDOM: &str = "sluice-random";
+/// Secrets and ConfigMaps of the management cluster that are Sluice's own, by how their names begin, in the namespace of everything that is
+/// generated: keys of the bus, who stages are on it, what random values begin with, inventories.
+const OWN: [(&str, &str); 4] = [
+    ("Secret", "sluice-bus-"),
+    ("Secret", "sluice-nats-"),
+    ("Secret", RANDOM),
+    ("ConfigMap", "sluice-local-"),
+];
 /// Group of event kinds and clusters.
 pub const LIB_GROUP: &str = "lib.projectsveltos.io";
 /// Group of profiles and their reports.
 pub const CONFIG_GROUP: &str = "config.projectsveltos.io";
 /// Group of the clusters of Cluster API.
 pub const CAPI_GROUP: &str = "cluster.x-k8s.io";
+
+// D-1214: names of Sluice's own are refused.
+/// Whether a Secret or ConfigMap of this name in the management cluster is Sluice's own: nothing is written over it.
+pub fn is_sluices_own(kind: &str, namespace: &str, name: &str) -> bool {
+    namespace == NAMESPACE && OWN.iter().any(|(of, prefix)| kind == *of && name.starts_with(prefix))
+}
 
 /// The kinds of the management cluster that say what goes where. Those that a server does not have count as empty.
 pub fn management_kinds() -> Vec<Gvk> {

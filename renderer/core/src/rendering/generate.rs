@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use sluice_api::model::{Generator, NAMESPACE};
+use sluice_api::model::{Generator, NAMESPACE, is_sluices_own};
 use sluice_api::object;
 use sluice_protocol::rows::Cause;
 use sluice_template::Data;
@@ -74,6 +74,10 @@ impl EventRender<'_> {
         let name = object_name(field("nameFormat", &generator.name_format)?);
         let name = name.map_err(|error| error.within("nameFormat"))?;
         let key: ContentKey = (generator.kind.to_owned(), NAMESPACE.to_owned(), name);
+        // Also where nothing is there yet: keys of the bus would be whatever a template says.
+        if is_sluices_own(&key.0, &key.1, &key.2) {
+            return Err(taken(generator, &key, "Sluice itself"));
+        }
         let instantiated = Language::of(source).and_then(|language| {
             let texts = content::texts(source)?;
             self.instantiate(generator.kind, language, &texts, dot)
