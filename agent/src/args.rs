@@ -31,6 +31,10 @@ pub struct Args {
     #[arg(long)]
     cluster: Option<String>,
 
+    /// This process runs in the cluster itself, and watches it with the account of its pod. Needs --cluster.
+    #[arg(long, requires = "cluster", conflicts_with = "cluster_kubeconfig")]
+    in_cluster: bool,
+
     /// Kubeconfig of the cluster itself; then nothing of the management cluster is needed. It may name programs and files, as no
     /// registered one may. Needs --cluster.
     #[arg(long, requires = "cluster")]
@@ -51,12 +55,8 @@ impl Args {
         let only = self.cluster.as_deref().map(only).transpose()?;
         let tasks = stop_on_signals();
         let context = Context::start(Role::Agent(only.clone()), &self.common, &tasks).await?;
-        let feed = match (&self.cluster_kubeconfig, &only) {
-            (Some(path), Some(cluster)) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|error| anyhow::anyhow!("--cluster-kubeconfig {}: {error}", path.display()))?;
-                own_cluster(cluster, &text)
-            }
+        let feed = match (self.own_kubeconfig()?, &only) {
+            (Some(text), Some(cluster)) => own_cluster(cluster, &text),
             _ => {
                 let client = management_client(self.kubeconfig.as_deref()).await?;
                 access_feed(&client, &tasks, self.access.allow_kubeconfig_proxies)
@@ -64,6 +64,33 @@ impl Args {
         };
         crate::run(context, feed, only).await
     }
+
+    /// How to reach the cluster beside which this agent runs.
+    fn own_kubeconfig(&self) -> anyhow::Result<Option<String>> {
+        if self.in_cluster {
+            let host = std::env::var("KUBERNETES_SERVICE_HOST");
+            let port = std::env::var("KUBERNETES_SERVICE_PORT");
+            let (Ok(host), Ok(port)) = (host, port) else {
+                anyhow::bail!("--in-cluster: this process runs in no pod; name --cluster-kubeconfig instead")
+            };
+            return Ok(Some(of_pod(&host, &port)));
+        }
+        let Some(path) = &self.cluster_kubeconfig else { return Ok(None) };
+        let text = std::fs::read_to_string(path);
+        text.map(Some).map_err(|error| anyhow::anyhow!("--cluster-kubeconfig {}: {error}", path.display()))
+    }
+}
+
+/// A kubeconfig of the account of this pod. Its token is read anew from its file when it changes.
+fn of_pod(host: &str, port: &str) -> String {
+    const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+    // An address of IPv6 is in brackets.
+    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+    format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: pod\ncontexts: [{{name: pod, context: {{cluster: pod, user: pod}}}}]\n\
+         clusters: [{{name: pod, cluster: {{server: \"https://{host}:{port}\", certificate-authority: {ACCOUNT}/ca.crt}}}}]\n\
+         users: [{{name: pod, user: {{tokenFile: {ACCOUNT}/token}}}}]\n"
+    )
 }
 
 fn only(text: &str) -> anyhow::Result<ClusterRef> {
@@ -111,6 +138,20 @@ mod tests {
         let error = parse(&["--cluster-kubeconfig", "k"]).unwrap_err().to_string();
         assert!(error.contains("--cluster <CLUSTER>"), "{error}");
         assert!(parse(&["--cluster-kubeconfig", "k", "--cluster", "default/c"]).is_ok());
+    }
+
+    #[test]
+    fn in_a_pod_the_account_of_the_pod_counts() {
+        let parse = |arguments: &[&str]| Args::try_parse_from(["agent"].iter().chain(arguments));
+        assert!(parse(&["--in-cluster"]).unwrap_err().to_string().contains("--cluster <CLUSTER>"));
+        let both = ["--in-cluster", "--cluster-kubeconfig", "k", "--cluster", "default/c"];
+        assert!(parse(&both).unwrap_err().to_string().contains("cannot be used with"));
+        for (host, server) in [("10.0.0.1", "https://10.0.0.1:443"), ("fd00::1", "https://[fd00::1]:443")] {
+            let text = of_pod(host, "443");
+            let config = sluice_api::yaml::documents(&text).unwrap().remove(0);
+            assert_eq!(config["clusters"][0]["cluster"]["server"], server);
+            assert!(config["users"][0]["user"]["tokenFile"].as_str().unwrap().ends_with("/token"));
+        }
     }
 
     #[test]

@@ -188,6 +188,8 @@ mod tests {
             servers: Vec::new(),
             api_level: 1,
             streams: Vec::new(),
+            store: (0, None),
+            sealed: None,
             owners: BTreeMap::new(),
             problems,
         }

@@ -29,6 +29,11 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     chart_cache: Option<PathBuf>,
 
+    /// Who is asked for charts in place of a repository: `<address of the repository>=<address of the mirror>`, separated by commas. For
+    /// a network that reaches no other, and for a copy that stays.
+    #[arg(long, env = "SLUICE_CHART_MIRRORS", value_name = "FROM=TO,...", value_delimiter = ',', value_parser = mirror)]
+    chart_mirrors: Vec<(String, String)>,
+
     /// Hosts of the own network from which charts are fetched for tenants too: names or addresses, with or without a port.
     #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
     chart_hosts: Vec<String>,
@@ -48,7 +53,32 @@ impl Args {
         let context = Context::start(Role::Renderer, &self.common, &stop_on_signals()).await?;
         let client = management_client(self.kubeconfig.as_deref()).await?;
         let hosts = ChartHosts::These(self.chart_hosts.into_iter().collect());
-        let charts = ChartSettings { cache: self.chart_cache, hosts, ..ChartSettings::default() };
+        let mirrors = self.chart_mirrors.into_iter().collect();
+        let charts = ChartSettings { cache: self.chart_cache, mirrors, hosts, ..ChartSettings::default() };
         crate::run(context.forgets(self.forget), client, charts).await
+    }
+}
+
+/// Two addresses.
+fn mirror(text: &str) -> Result<(String, String), String> {
+    let is_address =
+        |text: &str| ["https://", "http://", "oci://"].iter().any(|scheme| text.starts_with(scheme));
+    let parts = text.split_once('=').filter(|(from, to)| is_address(from) && is_address(to));
+    let (from, to) =
+        parts.ok_or("write two addresses, https://charts.example.com=https://mirror.example.com/charts")?;
+    Ok((from.to_owned(), to.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mirror_is_two_addresses() {
+        let (from, to) = ("https://charts.example.com".to_owned(), "http://10.0.0.1:8080/c".to_owned());
+        assert_eq!(mirror("https://charts.example.com=http://10.0.0.1:8080/c"), Ok((from, to)));
+        for text in ["", "https://a", "https://a=", "a=b", "=https://b"] {
+            assert!(mirror(text).is_err(), "{text}");
+        }
     }
 }

@@ -39,6 +39,10 @@ pub struct BusReport {
     pub api_level: u64,
     /// The streams, by name.
     pub streams: Vec<StreamReport>,
+    /// Bytes of streams on disk, and how many the account may have where that has a limit.
+    pub store: (u64, Option<u64>),
+    /// Whether what Secrets hold is sealed; unknown before the bus has been laid out.
+    pub sealed: Option<bool>,
     /// For each stage, who owns how many of its shards.
     pub owners: BTreeMap<String, BTreeMap<String, usize>>,
     /// What is not as it should be, and the remedy.
@@ -54,6 +58,22 @@ pub struct ServerReport {
     pub name: String,
     /// As it says itself, `2.15.1` for example; empty when it does not answer.
     pub version: String,
+    /// Bytes of the largest message that it takes.
+    pub max_payload: usize,
+    /// Whether it asks who connects.
+    pub authenticates: bool,
+    /// Whether the connection is encrypted, or has to be.
+    pub encrypts: bool,
+}
+
+// === impl ServerReport ===
+
+impl ServerReport {
+    /// One that does not answer.
+    fn silent(url: String) -> Self {
+        let (name, version) = (String::new(), String::new());
+        Self { url, name, version, max_payload: 0, authenticates: false, encrypts: false }
+    }
 }
 
 /// One stream.
@@ -94,12 +114,20 @@ pub async fn check(options: &BusOptions) -> Result<BusReport, BusError> {
         patiently(async || js.request("INFO", &()).await.map_err(BusError::request("ask about JetStream")))
             .await?;
     let api_level = account.pointer("/api/level").and_then(Value::as_u64).unwrap_or(0);
+    let store = (account["storage"].as_u64().unwrap_or(0), limit(&account));
     let streams = patiently(async || Streams::ask(&js).await).await?;
+    let sealed =
+        setting(&js, &streams, layout::SEALED).await?.map(|number| number == layout::seal_setting(true));
     let layout = asked_for(&js, &streams, options, &mut problems).await?;
     let reports = layout.configs().iter().map(|wanted| stream(&streams, wanted, &mut problems)).collect();
     // Connecting makes what is missing, which a look must not.
     let owners = if problems.is_empty() { owners(options).await? } else { BTreeMap::new() };
-    Ok(BusReport { servers, api_level, streams: reports, owners, problems })
+    Ok(BusReport { servers, api_level, streams: reports, store, sealed, owners, problems })
+}
+
+/// Bytes that the account may have on disk.
+fn limit(account: &Value) -> Option<u64> {
+    account.pointer("/limits/max_storage").and_then(Value::as_u64)
 }
 
 /// Asks again while there is no answer. A node that answers for all, or leads a stream, may have died or stepped down just
@@ -133,15 +161,22 @@ async fn server(connection: &Connection, problems: &mut Vec<String>) -> ServerRe
             if let Err(error) = check_version(&info.version) {
                 problems.push(format!("server {url}: {error}"));
             }
-            ServerReport { url, name: info.server_name, version: info.version }
+            ServerReport {
+                encrypts: info.tls_required || url.starts_with("tls://"),
+                url,
+                name: info.server_name,
+                version: info.version,
+                max_payload: info.max_payload,
+                authenticates: info.auth_required,
+            }
         }
         Ok(Err(error)) => {
             problems.push(error.to_string());
-            ServerReport { url, name: String::new(), version: String::new() }
+            ServerReport::silent(url)
         }
         Err(_) => {
             problems.push(format!("server {url} does not answer; start it, or leave it out of --nats-url"));
-            ServerReport { url, name: String::new(), version: String::new() }
+            ServerReport::silent(url)
         }
     }
 }

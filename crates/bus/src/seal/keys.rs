@@ -87,6 +87,14 @@ pub(crate) async fn ensure(store: &dyn KeyStore, role: &Role) -> Result<Keyring,
     Keyring::read(&store.load(&stage).await?)
 }
 
+/// Makes the keys of a role, where there are none yet: for who prepares an installation. What only looks has none of its own.
+///
+/// # Errors
+/// What the store says.
+pub async fn make_keys(store: &dyn KeyStore, role: &Role) -> Result<(), String> {
+    ensure(store, role).await.map(drop)
+}
+
 /// What an identity of this number is called.
 pub(crate) fn name(number: u32) -> String {
     format!("{IDENTITY}{number}")
@@ -150,9 +158,9 @@ impl KeyFiles {
         for entry in entries {
             let entry = entry?;
             let file = entry.file_name().to_string_lossy().into_owned();
-            let name =
-                file.strip_prefix(&prefix).filter(|name| *name == DIGEST || name.starts_with(IDENTITY));
-            if let Some(name) = name {
+            // A Secret of one stage that is mounted has no prefixes: its keys are those of whoever has it.
+            let name = file.strip_prefix(&prefix).unwrap_or(&file);
+            if name == DIGEST || name.starts_with(IDENTITY) {
                 found.insert(name.to_owned(), std::fs::read(entry.path())?);
             }
         }
@@ -244,6 +252,20 @@ mod tests {
         assert!(ensure(&store, &Role::Operator).await.unwrap().identities.is_empty());
         ensure(&store, &Role::Inspect).await.unwrap();
         assert_eq!(ensure(&store, &Role::People).await.unwrap().identities.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn the_secret_of_a_stage_that_is_mounted_is_a_folder_with_its_keys() {
+        let (dir, mounted) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let made = ensure(&KeyFiles::new(dir.path()), &Role::Matcher).await.unwrap();
+        for entry in std::fs::read_dir(dir.path()).unwrap() {
+            let file = entry.unwrap();
+            let name = file.file_name().to_string_lossy().replace("matcher.", "");
+            std::fs::copy(file.path(), mounted.path().join(name)).unwrap();
+        }
+        let found = ensure(&KeyFiles::new(mounted.path()), &Role::Matcher).await.unwrap();
+        assert_eq!(digest(&found), digest(&made));
+        assert!(found.identities.keys().eq(made.identities.keys()));
     }
 
     #[tokio::test]
