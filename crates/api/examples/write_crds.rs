@@ -1,4 +1,4 @@
-//! Writes the CRD manifests into a folder and removes what is no longer made: `write_crds DIR`.
+//! Writes the CRD manifests into a folder, with a list of them for kustomize, and removes what is no longer made: `write_crds DIR`.
 
 use std::{env, fs, io, path::PathBuf};
 
@@ -13,8 +13,12 @@ fn main() -> io::Result<()> {
             fs::remove_file(path)?;
         }
     }
+    let mut list = String::from(
+        "# Made by `make crds`.\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n",
+    );
     for (name, text) in sluice_api::crd::yaml() {
+        list += &format!("  - {name}\n");
         fs::write(folder.join(name), text)?;
     }
-    Ok(())
+    fs::write(folder.join("kustomization.yaml"), list)
 }

@@ -1,0 +1,80 @@
+{{/*
+The rights of each component in the management cluster: exactly the calls that it makes. `sluice.rights.cluster` are those in all namespaces,
+`sluice.rights.home` those in `projectsveltos`.
+*/}}
+
+{{/* Registrations, and the kubeconfigs that they name: Secrets of any name. */}}
+{{- define "sluice.rights.registrations" -}}
+- {apiGroups: [lib.projectsveltos.io], resources: [sveltosclusters], verbs: [list, watch]}
+- {apiGroups: [cluster.x-k8s.io], resources: [clusters], verbs: [list, watch]}
+- {apiGroups: [""], resources: [secrets], verbs: [list, watch]}
+{{- end }}
+
+{{- define "sluice.rights.cluster.agent" -}}
+{{ include "sluice.rights.registrations" . }}
+{{- end }}
+
+{{- define "sluice.rights.cluster.renderer" -}}
+# What users write, and what it reads of it.
+- apiGroups: [lib.projectsveltos.io]
+  resources: [eventsources, eventtriggers, eventbasedaddons, sveltosclusters, clustersets, sets, rolerequests]
+  verbs: [list, watch]
+- {apiGroups: [config.projectsveltos.io], resources: [profiles], verbs: [list, watch]}
+- {apiGroups: [cluster.x-k8s.io], resources: [clusters], verbs: [list, watch]}
+- {apiGroups: [""], resources: [configmaps, secrets], verbs: [list, watch]}
+# What it makes: the profiles of events, and pictures of what matched.
+- {apiGroups: [config.projectsveltos.io], resources: [clusterprofiles], verbs: [get, list, watch, create, patch, delete]}
+- {apiGroups: [lib.projectsveltos.io], resources: [eventreports], verbs: [create, patch, delete]}
+# What it says of what users wrote.
+- apiGroups: [lib.projectsveltos.io]
+  resources: [eventreports/status, eventsources/status, eventtriggers/status, eventbasedaddons/status, sveltosclusters/status,
+    clustersets/status, sets/status, rolerequests/status]
+  verbs: [patch]
+- {apiGroups: [config.projectsveltos.io], resources: [clusterprofiles/status, profiles/status], verbs: [patch]}
+- {apiGroups: [""], resources: [events], verbs: [create, patch]}
+# What tenants may read.
+- {apiGroups: [authorization.k8s.io], resources: [subjectaccessreviews], verbs: [create]}
+{{- with .Values.rbac.read }}
+# What templates read beside ConfigMaps and Secrets.
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "sluice.rights.home.renderer" -}}
+# Contents that were filled in, generators, and the salt of random functions.
+- {apiGroups: [""], resources: [configmaps, secrets], verbs: [create, patch, delete]}
+- {apiGroups: [""], resources: [secrets], resourceNames: [sluice-random], verbs: [get]}
+{{- end }}
+
+{{- define "sluice.rights.cluster.deployer" -}}
+{{ include "sluice.rights.registrations" . }}
+# Pictures of what is deployed.
+- {apiGroups: [config.projectsveltos.io], resources: [clustersummaries, clusterconfigurations], verbs: [create, patch, delete]}
+- {apiGroups: [config.projectsveltos.io], resources: [clustersummaries/status, clusterconfigurations/status], verbs: [patch]}
+{{- if .Values.rbac.deploy }}
+# What may be deployed to the management cluster itself.
+- {apiGroups: [""], resources: [namespaces], verbs: [create, patch]}
+- {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [list, watch]}
+{{ toYaml .Values.rbac.deploy }}
+{{- end }}
+{{- end }}
+
+{{- define "sluice.rights.home.deployer" -}}
+# Inventories of what is deployed to the management cluster itself.
+- {apiGroups: [""], resources: [configmaps], verbs: [{{ ternary "list, get, create, update, delete" "list" (gt (len .Values.rbac.deploy) 0) }}]}
+{{- end }}
+
+{{- define "sluice.rights.cluster.inspect" -}}
+- apiGroups: [lib.projectsveltos.io]
+  resources: [eventsources, eventtriggers, eventbasedaddons, sveltosclusters, clustersets, sets, eventreports]
+  verbs: [list]
+- {apiGroups: [config.projectsveltos.io], resources: [clusterprofiles, profiles, clusterconfigurations], verbs: [list]}
+- {apiGroups: [cluster.x-k8s.io], resources: [clusters], verbs: [list]}
+# Who asks.
+- {apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}
+{{- if .Values.inspect.diff }}
+# What manifests would change.
+- {apiGroups: [lib.projectsveltos.io], resources: [rolerequests], verbs: [list]}
+- {apiGroups: [""], resources: [configmaps, secrets], verbs: [list]}
+{{- end }}
+{{- end }}

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""The charts: linted, filled in with each file of ci/, and looked at; what is made from them is as they say. HELM names helm.
+
+With CHECK_CHARTS_SERVER (a kubeconfig of an API server) everything is also applied there as a dry run, but for kinds of other operators.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+try:
+    import yaml
+except ImportError:
+    sys.exit("check_charts: needs PyYAML: python3 -m pip install pyyaml")
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CHARTS = ROOT / "deploy/helm"
+HELM = os.environ.get("HELM", "helm")
+STAGES = ["agent", "matcher", "renderer", "deployer"]
+OTHERS = {"PodMonitor", "PrometheusRule", "ScaledObject"}
+failures = []
+
+
+def expect(holds, text):
+    if not holds:
+        failures.append(text)
+
+
+def run(*command, text=None):
+    return subprocess.run([str(part) for part in command], input=text, text=True, capture_output=True)
+
+
+def with_stand_in(place):
+    """The chart with something in place of the chart of NATS."""
+    chart = place / "sluice"
+    shutil.copytree(CHARTS / "sluice", chart, symlinks=False)
+    nats = chart / "charts/nats"
+    (nats / "templates").mkdir(parents=True)
+    described = yaml.safe_load((chart / "Chart.yaml").read_text(encoding="utf-8"))
+    version = described["dependencies"][0]["version"]
+    (nats / "Chart.yaml").write_text(f"apiVersion: v2\nname: nats\nversion: {version}\n", encoding="utf-8")
+    (nats / "templates/marker.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stand-in-for-nats}\n", encoding="utf-8")
+    return chart
+
+
+def rendered(chart, *arguments):
+    done = run(HELM, "template", "sluice", chart, "--namespace", "projectsveltos", *arguments)
+    return done.stderr if done.returncode else [document for document in yaml.safe_load_all(done.stdout) if document]
+
+
+def find(documents, kind, name):
+    return next((document for document in documents if document["kind"] == kind and document["metadata"]["name"] == name), None)
+
+
+def pods(documents):
+    for document in documents:
+        if document["kind"] in ("Deployment", "Job"):
+            yield document, document["spec"]["template"]["spec"]
+
+
+def check_restricted(name, documents):
+    """Pod security, for every pod."""
+    for document, pod in pods(documents):
+        what = f"{name}: {document['kind']} {document['metadata']['name']}"
+        security = pod["securityContext"]
+        expect(security["runAsNonRoot"] and security["seccompProfile"]["type"] == "RuntimeDefault", f"{what}: not restricted")
+        for container in pod["containers"]:
+            own = container["securityContext"]
+            expect(own["readOnlyRootFilesystem"] and not own["allowPrivilegeEscalation"], f"{what}: may write or gain rights")
+            expect(own["capabilities"]["drop"] == ["ALL"], f"{what}: has capabilities")
+            expect("limits" in container["resources"], f"{what}: has no limit of memory")
+            mounted = {mount["name"] for mount in container["volumeMounts"]} if "volumeMounts" in container else set()
+            expect(mounted == {volume["name"] for volume in pod.get("volumes", [])}, f"{what}: volumes and mounts differ")
+
+
+def check_minimal(documents):
+    for stage in [*STAGES, "inspect"]:
+        deployment = find(documents, "Deployment", f"sluice-{stage}")
+        expect(deployment is not None, f"minimal: no Deployment of {stage}")
+        if not deployment:
+            continue
+        pod = deployment["spec"]["template"]["spec"]
+        env = {one["name"]: one.get("value") for one in pod["containers"][0]["env"]}
+        expect(deployment["spec"]["replicas"] == 2, f"minimal: {stage} has not two replicas")
+        expect(find(documents, "PodDisruptionBudget", f"sluice-{stage}"), f"minimal: {stage} has no budget")
+        expect(pod["automountServiceAccountToken"] == (stage != "matcher"), f"minimal: token of {stage}")
+        expect(env["SLUICE_NATS_URL"] == "nats://sluice-nats-0.sluice-nats-headless.projectsveltos.svc:4222", f"minimal: {env['SLUICE_NATS_URL']}")
+        expect(bool(find(documents, "ClusterRole", f"sluice-{stage}")) == (stage != "matcher"), f"minimal: role of {stage}")
+    expect(find(documents, "ConfigMap", "stand-in-for-nats"), "minimal: the dependency is not there")
+    expect(not [one for one in documents if one["kind"] == "NetworkPolicy"], "minimal: network policies that nobody asked for")
+    wild = [rule for one in documents if one["kind"] == "ClusterRole" and "people" not in one["metadata"]["labels"].values()
+            for rule in one["rules"] if "*" in rule["verbs"] + rule.get("resources", []) + rule["apiGroups"]]
+    expect(not wild, f"minimal: wildcards: {wild}")
+
+
+def check_external(documents):
+    env = {one["name"]: one.get("value") for one in find(documents, "Deployment", "sluice-agent")["spec"]["template"]["spec"]["containers"][0]["env"]}
+    expect(env["SLUICE_NATS_URL"].startswith("tls://nats-0.nats.example:4222,"), f"external: {env['SLUICE_NATS_URL']}")
+    expect({"SLUICE_NATS_CA", "SLUICE_NATS_CERT", "SLUICE_NATS_KEY", "SLUICE_NATS_TLS_FIRST", "SLUICE_ALLOW_KUBECONFIG_PROXIES"} <= env.keys(), "external: flags of TLS")
+    expect(not find(documents, "ConfigMap", "stand-in-for-nats"), "external: a bus that nobody asked for")
+    expect("replicas" not in find(documents, "Deployment", "sluice-matcher")["spec"], "external: replicas of what is scaled")
+    expect(find(documents, "ScaledObject", "sluice-matcher") and find(documents, "HorizontalPodAutoscaler", "sluice-renderer"), "external: scaling")
+    image = find(documents, "Deployment", "sluice-matcher")["spec"]["template"]["spec"]["containers"][0]["image"]
+    expect(image == "registry.example/sluice/sluice-matcher@sha256:" + "0" * 64, f"external: {image}")
+    rules = find(documents, "ClusterRole", "sluice-deployer")["rules"]
+    expect({"apiGroups": ["example.com"], "resources": ["things"], "verbs": ["get"]} in rules, "external: extraRules")
+    expect(find(documents, "Role", "sluice-as-deployer"), "external: the role for a tenant")
+    opened = find(documents, "NetworkPolicy", "sluice-bus")["spec"]["egress"]
+    expect(opened == [{"ports": [{"port": 4222}, {"port": 4222}]}], f"external: {opened}")
+
+
+def check_everything(documents):
+    rules = find(documents, "PrometheusRule", "sluice")["spec"]
+    expect(rules == yaml.safe_load((ROOT / "deploy/monitoring/sluice.rules.yml").read_text(encoding="utf-8")), "everything: rules differ from the file")
+    shown = sorted(one["metadata"]["name"] for one in documents if "-dashboard-" in one["metadata"]["name"])
+    files = sorted(f"sluice-dashboard-{path.stem}" for path in (ROOT / "deploy/monitoring/dashboards").glob("*.json"))
+    expect(shown == files, f"everything: dashboards {shown}")
+    for document in documents:
+        if document["metadata"]["name"] in ("stand-in-for-nats", "sluice-extra", "sluice-text"):
+            continue
+        metadata = document["metadata"]
+        expect(metadata["labels"]["team"] == "platform" and metadata["annotations"]["example.com/owner"] == "platform", f"everything: {document['kind']} {metadata['name']}")
+    expect(find(documents, "ConfigMap", "sluice-extra") and find(documents, "ConfigMap", "sluice-text"), "everything: extra objects")
+    args = find(documents, "Job", "sluice-setup")["spec"]["template"]["spec"]["containers"][0]["args"]
+    expect("--cluster=default/shop" in args, f"everything: {args}")
+    nodes = find(documents, "NetworkPolicy", "sluice-to-bus")["spec"]
+    expect(nodes["podSelector"]["matchLabels"]["app.kubernetes.io/name"] == "nats" and nodes["policyTypes"] == ["Ingress"], "everything: who reaches the bus")
+    covered = {component for one in documents if one["kind"] == "NetworkPolicy" for component in components(one)}
+    expect(covered >= {*STAGES, "inspect"}, f"everything: policies for {covered}")
+
+
+def components(policy):
+    selector = policy["spec"]["podSelector"]
+    names = [value for one in selector.get("matchExpressions", []) for value in one["values"]]
+    return [*names, *filter(None, [selector.get("matchLabels", {}).get("app.kubernetes.io/component")])]
+
+
+def check_refusals(chart):
+    """What is wrong is said before anything is installed, with its name."""
+    given = ("--set", "image.registry=r")
+    for arguments, words in [
+        ((), "image.registry"),
+        ((*given, "--set", "nats.enabled=false"), "bus.url"),
+        ((*given, "--set", "agnet.replicas=3"), "agnet"),
+        ((*given, "--set", "agent.replcias=3"), "replcias"),
+        ((*given, "--set", "bus.shards=0"), "shards"),
+        ((*given, "--set", "bus.streamReplicas=2"), "streamReplicas"),
+        ((*given, "--set", "matcher.autoscaling.kind=vpa"), "kind"),
+    ]:
+        said = rendered(chart, *arguments)
+        expect(isinstance(said, str) and words in said, f"{arguments}: {said if isinstance(said, str) else 'was taken'}")
+
+
+def check_ha(chart):
+    documents = rendered(chart, "--values", CHARTS / "sluice/values-ha.yaml", "--set", "image.registry=r")
+    env = {one["name"]: one.get("value") for one in find(documents, "Deployment", "sluice-agent")["spec"]["template"]["spec"]["containers"][0]["env"]}
+    expect(env["SLUICE_NATS_URL"].count("nats://") == 3 and env["SLUICE_STREAM_REPLICAS"] == "3", f"ha: {env['SLUICE_NATS_URL']}")
+
+
+def check_crds():
+    documents = rendered(CHARTS / "sluice-crds")
+    names = {path.stem for path in (ROOT / "deploy/crds").glob("*_*.yaml")}
+    expect(len(documents) == len(names), f"crds: {len(documents)} of {len(names)}")
+    expect(all(one["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep" for one in documents), "crds: not kept")
+
+
+def check_on_server(name, documents):
+    kubeconfig = os.environ.get("CHECK_CHARTS_SERVER")
+    if not kubeconfig:
+        return
+    run("kubectl", "--kubeconfig", kubeconfig, "create", "namespace", "projectsveltos")
+    run("kubectl", "--kubeconfig", kubeconfig, "create", "namespace", "team-a")
+    text = yaml.safe_dump_all([one for one in documents if one["kind"] not in OTHERS])
+    done = run("kubectl", "--kubeconfig", kubeconfig, "-n", "projectsveltos", "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-", text=text)
+    expect(done.returncode == 0, f"{name}: {done.stderr}")
+
+
+def main():
+    for script in ("chart_values.py", "manifests.py"):
+        done = run(ROOT / "scripts" / script, "--check")
+        expect(done.returncode == 0, done.stderr)
+    with tempfile.TemporaryDirectory() as place:
+        chart = with_stand_in(pathlib.Path(place))
+        checks = {"minimal": check_minimal, "external": check_external, "everything": check_everything}
+        for name, check in checks.items():
+            values = CHARTS / f"sluice/ci/{name}-values.yaml"
+            linted = run(HELM, "lint", "--strict", chart, "--values", values)
+            expect(linted.returncode == 0, f"{name}: {linted.stdout}{linted.stderr}")
+            documents = rendered(chart, "--values", values)
+            if isinstance(documents, str):
+                failures.append(f"{name}: {documents}")
+                continue
+            check_restricted(name, documents)
+            check(documents)
+            check_on_server(name, documents)
+        check_refusals(chart)
+        check_ha(chart)
+    check_crds()
+    if failures:
+        sys.exit("\n".join(f"check_charts: {failure}" for failure in failures))
+    print("charts: linted, filled in and as they should be")
+
+
+if __name__ == "__main__":
+    main()

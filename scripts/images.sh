@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# Container images from the release build: one for each stage, and one with `sluice`. Usage:
+#
+#   scripts/images.sh roots [DIR]      only their file systems, into DIR (target/images): what runs, without a container engine
+#   scripts/images.sh build            images `$REGISTRY/sluice-<stage>:$TAG`, with podman, docker or buildah
+#   scripts/images.sh push             and pushes them
+#
+# REGISTRY (localhost), TAG (the version), ENGINE (what is installed). PLATFORM_TARGET names another target of Rust, for example
+# aarch64-unknown-linux-gnu: then its linker and its libraries must be there (LIBRARIES: folders to look in). SOURCE_DATE_EPOCH (the
+# time of the last commit) is the time of every file: the same source and compiler give the same images.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+PROGRAMS=(agent matcher renderer deployer cli)
+VERSION="$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)"
+REGISTRY="${REGISTRY:-localhost}"
+TAG="${TAG:-$VERSION}"
+TARGET="${CARGO_TARGET_DIR:-$PWD/target}"
+BUILT="$TARGET/${PLATFORM_TARGET:+$PLATFORM_TARGET/}release"
+LIBRARIES="${LIBRARIES:-}"
+REVISION="$(git rev-parse HEAD 2>/dev/null || echo unknown)"
+export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}"
+
+say() { echo "images: $*" >&2; }
+program_of() { [ "$1" = cli ] && echo sluice || echo "sluice-$1"; }
+
+# The libraries that a program loads, and the loader: path by path.
+libraries() {
+  if [ -n "$LIBRARIES" ]; then
+    # Another processor's program cannot be asked: its own list, looked up in these folders.
+    local name folder
+    { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; readelf -l "$1" | sed -n 's/.*interpreter: \(.*\)\]/\1/p'; } |
+      while read -r name; do
+        for folder in ${LIBRARIES//:/ }; do
+          [ ! -e "$folder/$(basename "$name")" ] || { echo "$folder/$(basename "$name")"; break; }
+        done
+      done
+  else
+    ldd "$1" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p; s/^\t\(\/[^ ]*\) .*/\1/p'
+  fi
+}
+
+authorities() {
+  local file
+  for file in "${CA_BUNDLE:-/etc/ssl/certs/ca-certificates.crt}" /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem; do
+    [ ! -f "$file" ] || { echo "$file"; return; }
+  done
+  say "no file with authorities: set CA_BUNDLE"
+  return 1
+}
+
+# The file system of one image.
+root() {
+  local name="$1" root="$2" program library loader
+  program="$BUILT/$(program_of "$name")"
+  [ -x "$program" ] || { say "there is no $program: cargo build --release --locked --workspace --bins"; return 1; }
+  rm -rf "$root"
+  mkdir -p "$root"/{etc/ssl/certs,usr/local/bin,tmp,home/sluice,var/cache/sluice}
+  # Without what only debuggers read.
+  "${STRIP:-strip}" -o "$root/usr/local/bin/$(program_of "$name")" "$program"
+  [ "$name" != cli ] || ln -s sluice "$root/usr/local/bin/kubectl-sluice"
+  libraries "$program" | while read -r library; do
+    loader="$root$library"
+    mkdir -p "$(dirname "$loader")"
+    cp -L "$library" "$loader"
+  done
+  cp -L "$(authorities)" "$root/etc/ssl/certs/ca-certificates.crt"
+  echo 'sluice:x:65532:65532:Sluice:/home/sluice:/sbin/nologin' >"$root/etc/passwd"
+  echo 'sluice:x:65532:' >"$root/etc/group"
+  # Names of hosts are asked of files, then of the name server.
+  echo 'hosts: files dns' >"$root/etc/nsswitch.conf"
+  chmod 1777 "$root/tmp"
+  find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+}
+
+roots() {
+  local to="$1" name
+  mkdir -p "$to"
+  for name in "${PROGRAMS[@]}"; do
+    root "$name" "$to/$name"
+    say "$name: $(du -sm "$to/$name" | cut -f1) MiB"
+  done
+}
+
+engine() {
+  local found
+  for found in ${ENGINE:-podman docker buildah}; do
+    ! command -v "$found" >/dev/null || { echo "$found"; return; }
+  done
+  say "no container engine: install podman, docker or buildah, or set ENGINE"
+  return 1
+}
+
+# One program and the few libraries that it loads: no shell, no package manager, nobody but 65532.
+containerfile() {
+  cat <<CONTAINERFILE
+FROM scratch
+COPY $1/ /
+USER 65532:65532
+ENV PATH=/usr/local/bin SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
+EXPOSE 9090 8090
+ENTRYPOINT ["/usr/local/bin/$(program_of "$1")"]
+CONTAINERFILE
+}
+
+build() {
+  local engine name place image stamp=()
+  engine="$(engine)"
+  place="$TARGET/images"
+  roots "$place"
+  # podman and buildah take the time as a flag, docker from the environment.
+  [ "$(basename "$engine")" = docker ] || stamp=(--timestamp "$SOURCE_DATE_EPOCH")
+  for name in "${PROGRAMS[@]}"; do
+    image="$REGISTRY/sluice-$name:$TAG"
+    containerfile "$name" >"$place/$name.Containerfile"
+    "$engine" build "${stamp[@]}" -f "$place/$name.Containerfile" -t "$image" \
+      --label "org.opencontainers.image.title=sluice-$name" \
+      --label "org.opencontainers.image.description=Event-driven add-on distribution for fleets of Kubernetes clusters" \
+      --label "org.opencontainers.image.version=$VERSION" \
+      --label "org.opencontainers.image.revision=$REVISION" \
+      --label "org.opencontainers.image.licenses=Apache-2.0" \
+      --label "org.opencontainers.image.created=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)" \
+      "$place" >&2
+    echo "$image"
+  done
+}
+
+case "${1:-build}" in
+  roots) roots "${2:-$TARGET/images}" ;;
+  build) build ;;
+  push) build | while read -r image; do "$(engine)" push "$image"; done ;;
+  *) sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+esac
