@@ -194,7 +194,7 @@ fn read(file: &Path, definitions: &Definitions) -> Result<(usize, Vec<Placed>), 
 }
 
 /// A file, or those of a folder that may hold manifests. Charts hold none, and what `sluice build` takes them from neither.
-fn manifests(path: &Path) -> Vec<PathBuf> {
+pub(crate) fn manifests(path: &Path) -> Vec<PathBuf> {
     let files = below(path);
     let is_of_charts = |file: &&PathBuf| file.ends_with("Chart.yaml") || file.ends_with("sources.yaml");
     let charts: Vec<PathBuf> =

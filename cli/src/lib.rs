@@ -22,6 +22,9 @@
 //! sluice trace        how an add-on came to be
 //! sluice bus          what the bus is like, and giving it more replicas
 //! sluice nats users   who may do what on the bus, as configuration of its servers
+//! sluice import       what of a running Sveltos works here as it is
+//! sluice bundle       what a bug report needs, in one archive
+//! sluice install      what an installation needs, and whether it is there
 //! ```
 
 #![forbid(unsafe_code)]
@@ -30,6 +33,7 @@
 
 mod answers;
 pub mod build;
+mod bundle;
 mod bus;
 mod check;
 mod diff;
@@ -38,7 +42,9 @@ mod events;
 mod explain;
 mod fetch;
 mod files;
+mod import;
 mod inspect;
+mod install;
 mod name;
 mod nats;
 mod otlp;
@@ -136,6 +142,12 @@ enum Command {
     Bus(bus::Args),
     /// Print configuration of nats-servers.
     Nats(nats::Args),
+    /// Print what of a running Sveltos, or of its manifests, works here as it is.
+    Import(import::Args),
+    /// Collect what a bug report needs.
+    Bundle(bundle::Args),
+    /// Prepare an installation in Kubernetes.
+    Install(install::Args),
     /// Print what completes the commands of this program in a shell.
     Completion(reference::Completion),
     /// Write man pages.
@@ -192,6 +204,9 @@ impl Command {
             Command::Trace(args) => blocking(args.run()),
             Command::Bus(args) => blocking(args.run()),
             Command::Nats(args) => blocking(args.run()),
+            Command::Import(args) => args.run(),
+            Command::Bundle(args) => blocking(args.run()),
+            Command::Install(args) => blocking(args.run()),
             Command::Completion(args) => blocking(async { args.run() }),
             Command::Man(args) => blocking(async { args.run() }),
             Command::Reference => blocking(async { reference::print() }),

@@ -1,0 +1,29 @@
+//! `sluice install`: what an installation in Kubernetes needs beside its manifests, and whether all of it is there.
+
+mod check;
+mod kept;
+mod secrets;
+
+/// Arguments of `sluice install`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Print what an installation lacks, each with its remedy; exit code 1 when something is wrong.
+    Check(Box<check::Args>),
+    /// Make the keys of stages and the accounts of the bus, as Secrets; what is there stays.
+    Secrets(secrets::Args),
+}
+
+impl Args {
+    pub(crate) async fn run(self) -> anyhow::Result<()> {
+        match self.command {
+            Command::Check(args) => args.run().await,
+            Command::Secrets(args) => args.run().await,
+        }
+    }
+}
