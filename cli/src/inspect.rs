@@ -45,6 +45,9 @@ pub(crate) struct Args {
     /// Take the tokens that somebody else knows.
     #[arg(long, env = "SLUICE_INSPECT_AUTHENTICATE", value_enum)]
     authenticate: Option<Way>,
+    /// Serve the page, too, for browsers: below /ui/ of the same address.
+    #[arg(long, env = "SLUICE_INSPECT_UI")]
+    ui: bool,
     #[command(flatten)]
     logs: LogArgs,
     #[command(flatten)]
@@ -83,10 +86,14 @@ impl Args {
             async move { cluster.client().await }
         });
         self.otlp.clone().start(bus.clone(), &tasks);
+        let page = if self.ui { "/ui/" } else { "" };
         let scheme = if self.tls_cert.is_some() { "https" } else { "http" };
         let settings = self.settings(management.clone())?;
         let serving = serve(settings, Inspector::following(bus, management), &tasks).await?;
         say!("ready inspect={scheme}://{}", serving.address);
+        if !page.is_empty() {
+            say!("page  {scheme}://{}{page}", serving.address);
+        }
         // One that panics has been told of, and has stopped the process.
         serving.ended.await.ok();
         tasks.end_kept().await;
@@ -109,6 +116,7 @@ impl Args {
             authentication,
             tera: Arc::new(Workers::new()),
             patience: Settings::PATIENCE,
+            page: self.ui,
         })
     }
 }

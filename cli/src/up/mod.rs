@@ -132,6 +132,7 @@ impl Args {
                 nats.url(),
                 pipeline.admin()
             );
+            say!("page  {inspect}/ui/");
             if !self.no_examples && self.kubeconfig.is_none() && self.clusters > 0 {
                 say!("{}", to_try(&kubeconfig));
             }
@@ -220,7 +221,7 @@ fn to_try(kubeconfig: &Path) -> String {
 
 /// Serves answers on a free port of the loopback interface; returns the address.
 async fn inspect(pipeline: &stages::Pipeline, management: Client, tasks: &Tasks) -> anyhow::Result<String> {
-    let settings = Settings::of_this_machine(Arc::new(Workers::new()));
+    let settings = Settings { page: true, ..Settings::of_this_machine(Arc::new(Workers::new())) };
     let serving = serve(settings, Inspector::new(Ok(pipeline.bus()), Ok(management)), tasks).await?;
     Ok(format!("http://{}", serving.address))
 }

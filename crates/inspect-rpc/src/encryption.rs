@@ -50,11 +50,11 @@ struct Read {
 // === impl Encryption ===
 
 impl Encryption {
-    /// Reads the files, as PEM.
+    /// Reads the files, as PEM; `browsers` may speak HTTP/1.1.
     ///
     /// # Errors
     /// When they cannot be read, or do not belong together.
-    pub(crate) fn open((certificate, key): &(PathBuf, PathBuf)) -> anyhow::Result<Self> {
+    pub(crate) fn open((certificate, key): &(PathBuf, PathBuf), browsers: bool) -> anyhow::Result<Self> {
         let provider = Arc::new(ring::default_provider());
         let read = Read::of(certificate, key, &provider)?;
         let files = Files {
@@ -66,6 +66,7 @@ impl Encryption {
         let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
         let mut config = config.with_no_client_auth().with_cert_resolver(Arc::new(files));
         config.alpn_protocols = vec![b"h2".to_vec()];
+        config.alpn_protocols.extend(browsers.then(|| b"http/1.1".to_vec()));
         Ok(Self(TlsAcceptor::from(Arc::new(config))))
     }
 

@@ -12,18 +12,24 @@ use tower::{Layer, Service};
 
 use crate::auth::Authentication;
 use crate::deadline::deadline;
+use crate::page::{self, ANSWERS, PAGE};
 
 /// Paths of the health service: whoever looks after the process has no token.
 const HEALTH: &str = "/grpc.health.v1.Health/";
 
 /// Puts [`Front`] before all services.
 #[derive(Clone, Debug)]
-pub(crate) struct Fronted(pub(crate) Arc<Authentication>);
+pub(crate) struct Fronted {
+    pub(crate) authentication: Arc<Authentication>,
+    /// Whether there is a page, whose files everybody may have.
+    pub(crate) page: bool,
+}
 
 /// Lets those through who may ask.
 #[derive(Clone, Debug)]
 pub(crate) struct Front<S> {
     authentication: Arc<Authentication>,
+    page: bool,
     inner: S,
 }
 
@@ -31,7 +37,7 @@ impl<S> Layer<S> for Fronted {
     type Service = Front<S>;
 
     fn layer(&self, inner: S) -> Front<S> {
-        Front { authentication: self.0.clone(), inner }
+        Front { authentication: self.authentication.clone(), page: self.page, inner }
     }
 }
 
@@ -52,19 +58,29 @@ where
         // The one that is ready is the one that is called.
         let other = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, other);
-        let authentication = self.authentication.clone();
+        let (authentication, page) = (self.authentication.clone(), self.page);
         Box::pin(async move {
             if let Some(deadline) = deadline(request.headers()) {
                 request.extensions_mut().insert(deadline);
             }
-            if !request.uri().path().starts_with(HEALTH)
-                && let Err(refused) = authentication.check(request.headers(), peer(&request)).await
+            let path = request.uri().path();
+            let is_of_page = page && path.starts_with(ANSWERS);
+            let needs_none = path.starts_with(HEALTH) || (page && !is_of_page && is_file(path));
+            if !needs_none && let Err(refused) = authentication.check(request.headers(), peer(&request)).await
             {
-                return Ok(refused.into_http());
+                return Ok(match is_of_page {
+                    true => page::refused(&refused).map(Body::new),
+                    false => refused.into_http(),
+                });
             }
             inner.call(request).await
         })
     }
+}
+
+/// What the page is made of.
+fn is_file(path: &str) -> bool {
+    path == "/" || path == PAGE || path.strip_prefix(PAGE).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// The address that a connection comes from.

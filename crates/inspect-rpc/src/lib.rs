@@ -3,7 +3,8 @@
 //! ```text
 //! Client ──► Front (token, deadline) ──► Service (question checked, its turn) ──► Inspector ──► bus, management cluster
 //!                    │ health: no token          └─► Answer (a list or the journal as a stream)
-//!                    └ reflection
+//!                    ├ reflection
+//!                    └ page, for browsers: the same answers over HTTP ──► Inspector
 //! ```
 //!
 //! The contract is `sluice-proto`; what is answered is decided in `sluice-inspect`, which knows nothing of gRPC. Nothing is written
@@ -19,6 +20,7 @@ mod deadline;
 mod encryption;
 mod front;
 mod mark;
+mod page;
 mod questions;
 mod server;
 mod service;

@@ -16,6 +16,7 @@ use sluice_tasks::{End, Once, Tasks};
 use sluice_template::Engine;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tonic::service::Routes;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
@@ -23,6 +24,7 @@ use crate::answer::SLOW;
 use crate::auth::Authentication;
 use crate::encryption::Encryption;
 use crate::front::Fronted;
+use crate::page;
 use crate::service::{LARGEST, Service};
 
 /// The largest question: the manifests of a difference.
@@ -49,6 +51,8 @@ pub struct Settings {
     pub tera: Arc<dyn Engine>,
     /// How long the reader of a stream may take nothing, before the stream is ended.
     pub patience: Duration,
+    /// Whether the page for browsers is served, too.
+    pub page: bool,
 }
 
 // === impl Settings ===
@@ -57,11 +61,27 @@ impl Settings {
     /// A service for this machine, on a free port of the loopback interface, for whoever is there.
     pub fn of_this_machine(tera: Arc<dyn Engine>) -> Self {
         let listen = ([127, 0, 0, 1], 0).into();
-        Self { listen, tls: None, authentication: Authentication::None, tera, patience: Self::PATIENCE }
+        Self {
+            listen,
+            tls: None,
+            authentication: Authentication::None,
+            tera,
+            patience: Self::PATIENCE,
+            page: false,
+        }
     }
 
     /// The patience that is meant.
     pub const PATIENCE: Duration = SLOW;
+
+    /// What browsers ask for, where they may.
+    fn browsers(&self, inspector: &Inspector) -> Routes {
+        let needs_token = !matches!(self.authentication, Authentication::None);
+        match self.page {
+            true => Routes::from(page::router(inspector.clone(), needs_token)),
+            false => Routes::default(),
+        }
+    }
 
     /// Whether nobody is let in who was not meant.
     ///
@@ -96,8 +116,10 @@ pub struct Serving {
 /// When the address cannot be bound, a file cannot be used, or anybody could ask.
 pub async fn serve(settings: Settings, inspector: Inspector, tasks: &Tasks) -> anyhow::Result<Serving> {
     settings.check()?;
-    let encryption = settings.tls.as_ref().map(Encryption::open).transpose()?;
+    let encryption = settings.tls.as_ref().map(|files| Encryption::open(files, settings.page)).transpose()?;
     let server = Server::builder()
+        // Browsers may not speak HTTP/2 where nothing encrypts.
+        .accept_http1(settings.page)
         .max_concurrent_streams(CALLS)
         .http2_max_header_list_size(HEADERS)
         .http2_keepalive_interval(Some(KEEPALIVE))
@@ -105,6 +127,7 @@ pub async fn serve(settings: Settings, inspector: Inspector, tasks: &Tasks) -> a
     let listen = settings.listen;
     let listener = TcpListener::bind(listen).await.with_context(|| format!("--listen {listen}"))?;
     let address = listener.local_addr()?;
+    let base = settings.browsers(&inspector);
     let service = Service::new(inspector, settings.tera.clone(), settings.patience, tasks);
     let service =
         InspectServer::new(service).max_decoding_message_size(QUESTION).max_encoding_message_size(LARGEST);
@@ -115,13 +138,14 @@ pub async fn serve(settings: Settings, inspector: Inspector, tasks: &Tasks) -> a
             .register_encoded_file_descriptor_set(DESCRIPTORS)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
     };
-    let routes = server
-        .layer(Fronted(Arc::new(settings.authentication)))
+    let services = base
         .add_service(service)
         .add_service(health)
         .add_service(described().build_v1()?)
         // What many clients still ask.
         .add_service(described().build_v1alpha()?);
+    let front = Fronted { authentication: Arc::new(settings.authentication), page: settings.page };
+    let routes = server.layer(front).add_routes(services);
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     let stop = tasks.stop().clone();
     let ended = tasks.spawn(Once::Inspect, async move {
