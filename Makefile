@@ -18,7 +18,7 @@ export SLUICE_BUILD ?= $(if $(CACHE),$(CACHE)/build,$(ROOT)/build)
 WITH_NATS = nats="$$(scripts/install-nats.sh)"; export PATH="$$(dirname "$$nats"):$$PATH"
 ARGS ?=
 
-.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check proto deny alone e2e monitoring survive load perf ci images site
+.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check proto deny alone e2e monitoring survive load perf ci images site upgrade charts manifests rights release
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -84,6 +84,13 @@ survive: need ## real processes killed, paused and cut off; slow, not part of ci
 	$(WITH_NATS); cargo build --locked --workspace --bins; \
 	cargo test --locked -p sluice-e2e --test survival --test survival_cluster --test short_lived --test hostile -- --ignored --test-threads=1 $(ARGS)
 
+rights: need ## each right of each stage is needed, and given by the chart (slow, by hand)
+	$(WITH_NATS); scripts/e2e.sh --only-rights
+
+upgrade: need ## the last release beside this one, stage by stage, under load (SLUICE_FORMER_REF: another commit)
+	$(WITH_NATS); SLUICE_FORMER="$$(scripts/former.sh)"; export SLUICE_FORMER; cargo build --locked --workspace --bins; \
+	cargo test --locked -p sluice-e2e --test upgrade -- --ignored --test-threads=1 --nocapture $(ARGS)
+
 load: need ## the load generator and its table
 	$(WITH_NATS); cargo build --release --locked --workspace --bins; \
 	exec "$$CARGO_TARGET_DIR/release/sluice-loadtest" $(ARGS)
@@ -97,5 +104,14 @@ site: ## the documents as a site with search, in target/site
 ci: ## what the machine does: test, deny, alone, e2e, monitoring and perf
 	.ci/run
 
-images: ## the container image, compiled in a container
-	docker compose build
+images: need ## container images of each stage and of sluice (REGISTRY, TAG; ENGINE: podman, docker or buildah)
+	cargo build --release --locked --workspace --bins; REGISTRY="$(or $(REGISTRY),localhost)" TAG="$(TAG)" scripts/images.sh build
+
+release: need ## everything of a release into dist/: programs, charts, SBOM, checksums (COSIGN_KEY signs)
+	scripts/release.sh
+
+charts: ## the Helm charts and what is made from them: lint, filled in, and looked at
+	HELM="$$(scripts/install-helm.sh)"; export HELM; PYTHONPATH="$$(scripts/python-yaml.sh)" scripts/check_charts.py
+
+manifests: ## write what is made from the charts anew: deploy/kustomize, deploy/install.yaml, README.md and the schema
+	HELM="$$(scripts/install-helm.sh)"; PYTHONPATH="$$(scripts/python-yaml.sh)"; export HELM PYTHONPATH; scripts/chart_values.py; scripts/manifests.py

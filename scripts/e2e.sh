@@ -33,7 +33,11 @@ assets() {
 }
 
 KUBEBUILDER_ASSETS="$(assets)"
-export KUBEBUILDER_ASSETS
+HELM="$(scripts/install-helm.sh)"
+export KUBEBUILDER_ASSETS HELM
 cargo build --locked --workspace --bins
+if [ "${1:-}" = --only-rights ]; then
+  exec cargo test --locked -p sluice-e2e --test rights -- --ignored
+fi
 exec cargo test --locked -p sluice-e2e --test contract_control_plane --test kubectl --test scenarios -- \
   --ignored --test-threads=1 "$@"

@@ -1,6 +1,7 @@
 //! A management cluster and its managed clusters, by place.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -33,6 +34,8 @@ pub struct Fleet {
     pub members: BTreeMap<String, Member>,
     /// URL of the bus that CloudEvents are sent over; empty while there is none.
     pub nats: String,
+    /// The seed of the bus' operator, where the bus asks who connects.
+    pub operator: Option<PathBuf>,
 }
 
 // === impl Fleet ===
@@ -61,7 +64,7 @@ impl Fleet {
             }
         }
         let management = management.context("the kubeconfig has no context management")?;
-        Ok(Self { management, members, nats: String::new() })
+        Ok(Self { management, members, nats: String::new(), operator: None })
     }
 
     /// The same clusters. Those that nobody asks for have the names that are asked for and that none has: nothing in a cluster
@@ -122,6 +125,7 @@ impl Fleet {
         std::fs::write(&file, event.to_string())?;
         let sent = tokio::process::Command::new(Programs::beside_me()?.find("sluice")?)
             .args(["send", "--nats-url", &self.nats, "--cluster", place])
+            .args(self.operator.iter().flat_map(|seed| ["--nats-nkey".as_ref(), seed.as_os_str()]))
             .arg(&file)
             .output()
             .await?;

@@ -5,6 +5,7 @@ pub mod cluster_client;
 pub mod contract;
 pub mod control_plane;
 pub mod fleet;
+pub mod installed;
 pub mod mistakes;
 pub mod scenario;
 pub mod survival;

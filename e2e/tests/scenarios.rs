@@ -7,6 +7,7 @@ use std::path::Path;
 use sluice_e2e::cluster_client::ClusterClient;
 use sluice_e2e::control_plane::{ControlPlane, assets};
 use sluice_e2e::fleet::{Fleet, Member};
+use sluice_e2e::installed::{Installation, account};
 use sluice_e2e::mistakes;
 use sluice_e2e::scenario::{MANAGEMENT, Player, Scenario, differences, untold};
 use sluice_e2e::up::Up;
@@ -188,8 +189,13 @@ async fn a_mistake_is_told_in_the_status_of_its_object_until_it_is_mended() {
 async fn every_scenario_is_played_on_real_api_servers() {
     let dir = tempfile::tempdir().unwrap();
     let (planes, mut fleet) = real_fleet(dir.path()).await;
-    let kubeconfig = dir.path().join("management.kubeconfig");
-    std::fs::write(&kubeconfig, planes[0].kubeconfig()).unwrap();
+    let rights = Path::new(env!("CARGO_MANIFEST_DIR")).join("rights");
+    let (server, admin) = (planes[0].server_url(), planes[0].kubeconfig());
+    let installation =
+        Installation::install(dir.path(), server, &admin, &rights.join("values.yaml")).unwrap();
+    for (plane, member) in planes.iter().skip(1).zip(fleet.members.values_mut()) {
+        member.kubeconfig = account(dir.path(), plane, &rights.join("managed.yaml")).unwrap();
+    }
     let only = std::env::var("SLUICE_SCENARIO").unwrap_or_default();
     let chosen: Vec<_> = FOLDERS.iter().filter(|name| name.contains(&only)).collect();
     assert!(!chosen.is_empty(), "SLUICE_SCENARIO: no scenario has {only:?} in its name");
@@ -197,12 +203,13 @@ async fn every_scenario_is_played_on_real_api_servers() {
         let scenario = Scenario::load(name).unwrap();
         let folder = dir.path().join(name);
         std::fs::create_dir_all(&folder).unwrap();
-        let up = Up::start(&folder, &real_up(&kubeconfig, &Scenario::sources(name))).await.unwrap();
-        fleet.nats = up.nats_url().to_owned();
+        let running = installation.start(&folder, &Scenario::sources(name)).await.unwrap();
+        fleet.nats = running.url().to_owned();
+        fleet.operator = Some(running.operator().to_owned());
         let player = Player::new(&scenario, &fleet);
         let played = player.play(None).await;
-        assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
-        drop(up);
+        assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), running.log_ends());
+        drop(running);
         player.clear().await.unwrap();
     }
 }
@@ -240,7 +247,7 @@ async fn real_fleet(dir: &Path) -> (Vec<ControlPlane>, Fleet) {
         planes.push(ControlPlane::start(&assets, &folder).await.unwrap());
     }
     let management = ClusterClient::connect(&planes[0].kubeconfig()).await.unwrap();
-    let mut fleet = Fleet { management, members: Default::default(), nats: String::new() };
+    let mut fleet = Fleet { management, members: Default::default(), nats: String::new(), operator: None };
     for (number, plane) in planes.iter().enumerate().skip(1) {
         let kubeconfig = plane.kubeconfig();
         let client = ClusterClient::connect(&kubeconfig).await.unwrap();

@@ -22,6 +22,11 @@ impl Programs {
         Ok(Self { folders: me.ancestors().skip(1).take(2).map(PathBuf::from).collect() })
     }
 
+    /// Those of a folder: of another version, for example.
+    pub fn of_folder(folder: PathBuf) -> Self {
+        Self { folders: vec![folder] }
+    }
+
     /// The path of a program.
     ///
     /// # Errors

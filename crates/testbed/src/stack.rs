@@ -170,6 +170,19 @@ impl Stack {
     /// # Errors
     /// When it cannot be started.
     pub fn start_replica(&mut self, stage: &'static str, number: usize) -> anyhow::Result<()> {
+        self.start_replica_of(&self.programs.clone(), stage, number)
+    }
+
+    /// Starts a replica of another version, which must not run.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start_replica_of(
+        &mut self,
+        programs: &Programs,
+        stage: &'static str,
+        number: usize,
+    ) -> anyhow::Result<()> {
         let name = format!("{stage}-{number}");
         let mut arguments = vec![format!("--nats-url={}", self.bus.url()), format!("--name={name}")];
         if stage != "matcher" {
@@ -185,7 +198,7 @@ impl Stack {
             arguments.push(format!("--forget-after={seconds}"));
         }
         arguments.extend(self.security.iter().flat_map(|security| security.arguments(stage)));
-        let program = self.programs.find(&format!("sluice-{stage}"))?;
+        let program = programs.find(&format!("sluice-{stage}"))?;
         let replica = Replica::start(stage, &name, program, arguments, &self.dir)?;
         self.replicas.insert(name, replica);
         Ok(())

@@ -97,6 +97,14 @@ pub(super) async fn first(client: &ClusterClient) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// So many more that nobody ever edits.
+pub(super) async fn still(client: &ClusterClient, count: usize) -> anyhow::Result<()> {
+    for number in 0..count {
+        client.apply(&service(&format!("still-{number}"), EACH, FIRST_PORT - 1)).await?;
+    }
+    Ok(())
+}
+
 /// A Service with one port.
 pub fn service(name: &str, label: &str, port: u64) -> Value {
     json!({

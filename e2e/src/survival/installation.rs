@@ -11,7 +11,7 @@ use sluice_testbed::manifests;
 use sluice_testbed::{Connection, KubeContext, Options, Stack};
 use tempfile::TempDir;
 
-use super::changes::{CLUSTERS, Changes, first};
+use super::changes::{CLUSTERS, Changes, first, still};
 use super::pacer::Pacer;
 use super::watcher::Watcher;
 use crate::cluster_client::is_deployed;
@@ -81,6 +81,18 @@ impl Installation {
         }
         for member in self.fleet.members.values() {
             first(&member.client).await?;
+        }
+        self.wait_until_equal(&[]).await
+    }
+
+    /// Adds this many Services that nobody ever edits, over all clusters, and waits until their add-ons are there.
+    ///
+    /// # Errors
+    /// What the servers say, or what is different.
+    pub async fn add_still(&mut self, count: usize) -> anyhow::Result<()> {
+        let each = count.div_ceil(self.fleet.members.len().max(1));
+        for member in self.fleet.members.values() {
+            still(&member.client, each).await?;
         }
         self.wait_until_equal(&[]).await
     }

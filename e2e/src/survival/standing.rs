@@ -18,6 +18,8 @@ pub struct Standing {
     owned: BTreeMap<String, f64>,
     /// The uid of every add-on whose cause is there all the time.
     steady: BTreeMap<String, String>,
+    /// Generation and resourceVersion of those whose cause is never edited: they change with every write that changes anything.
+    versions: BTreeMap<String, String>,
 }
 
 // === impl Standing ===
@@ -36,18 +38,25 @@ impl Standing {
             }
             owned.insert(name.clone(), replica.metric("sluice_shards_owned", &[]).await.with_context(asked)?);
         }
-        let mut steady = BTreeMap::new();
+        let (mut steady, mut versions) = (BTreeMap::new(), BTreeMap::new());
         let policies = Gvk::new("networking.k8s.io", "v1", "NetworkPolicy");
         for (cluster, member) in &installation.fleet.members {
             for policy in member.client.list(&policies).await? {
                 let name = object::name(&policy);
-                if is_deployed(&policy) && name.starts_with("front-steady-") {
-                    let uid = object::text(&policy, &["metadata", "uid"]).to_owned();
-                    steady.insert(format!("{cluster} {name}"), uid);
+                let text = |field: &str| object::text(&policy, &["metadata", field]).to_owned();
+                let place = format!("{cluster} {name}");
+                if !is_deployed(&policy) {
+                    continue;
+                }
+                if name.starts_with("front-steady-") {
+                    steady.insert(place, text("uid"));
+                } else if name.starts_with("front-still-") {
+                    let generation = &policy["metadata"]["generation"];
+                    versions.insert(place, format!("{generation} {}", text("resourceVersion")));
                 }
             }
         }
-        Ok(Self { restarts, owned, steady })
+        Ok(Self { restarts, owned, steady, versions })
     }
 
     /// Whether the add-ons of what was there all the time are the same objects as before.
@@ -64,6 +73,20 @@ impl Standing {
             return Ok(());
         }
         bail!("add-ons were deleted although their cause lived: {}", gone.join(", "))
+    }
+
+    /// Whether nothing was written to these add-ons; how many there are.
+    ///
+    /// # Errors
+    /// Those that were written to.
+    pub fn same_versions(&self, before: &Self) -> anyhow::Result<usize> {
+        let changed =
+            before.versions.iter().filter(|(place, version)| self.versions.get(*place) != Some(version));
+        let changed: Vec<&str> = changed.map(|(place, _)| place.as_str()).collect();
+        if !changed.is_empty() {
+            bail!("{} add-ons were written to although nothing changed, {} first", changed.len(), changed[0]);
+        }
+        Ok(before.versions.len())
     }
 
     /// Whether nobody took a shard over, and no shard restarted.
@@ -96,6 +119,7 @@ mod tests {
             restarts: BTreeMap::from([("matcher-1 {reason=\"lease\"}".to_owned(), restarts)]),
             owned: BTreeMap::from([("matcher-1".to_owned(), owned)]),
             steady: BTreeMap::from([("default/cluster-1 front-steady-0".to_owned(), uid.to_owned())]),
+            versions: BTreeMap::from([("default/cluster-1 front-steady-0".to_owned(), format!("1 {uid}"))]),
         }
     }
 
@@ -105,6 +129,8 @@ mod tests {
         assert!(mk_standing(5.0, 9.0, "a").same_addons(&before).is_ok());
         let error = mk_standing(1.0, 8.0, "b").same_addons(&before).unwrap_err();
         assert!(error.to_string().contains("front-steady-0"));
+        assert_eq!(mk_standing(2.0, 8.0, "a").same_versions(&before).unwrap(), 1);
+        assert!(mk_standing(1.0, 8.0, "b").same_versions(&before).is_err());
     }
 
     #[test]
