@@ -70,7 +70,7 @@ impl Args {
             .unwrap_or_else(|| format!("sluice-bundle-{}.tgz", now.strftime("%Y%m%dT%H%M%SZ")).into());
         let mut parts = Parts::default();
         parts.put("version.json", &json!({"sluice": env!("CARGO_PKG_VERSION"), "made": now.to_string()}));
-        self.bus(&mut parts).await;
+        Box::pin(self.bus(&mut parts)).await;
         match self.management.client().await {
             Ok(client) => pods::collect(&client, &self.namespace, self.lines, &mut parts).await,
             Err(error) => parts.miss("the management cluster", &format!("{error:#}")),
@@ -90,7 +90,9 @@ impl Args {
             Ok(options) => options,
             Err(error) => return parts.miss("the bus", &format!("{error:#}")),
         };
-        let Some(report) = parts.had("bus.json", in_time(async { Ok(check(&options).await?) }).await) else {
+        let Some(report) =
+            parts.had("bus.json", in_time(Box::pin(async { Ok(check(&options).await?) })).await)
+        else {
             return;
         };
         parts.put("bus.json", &report);
@@ -100,7 +102,7 @@ impl Args {
         }
         let tasks = Tasks::default();
         if let Some(bus) =
-            parts.had("rows and problems", in_time(self.reach.bus(Role::Operator, &tasks)).await)
+            parts.had("rows and problems", in_time(Box::pin(self.reach.bus(Role::Operator, &tasks))).await)
         {
             let problems = in_time(async {
                 let feed = problem_feed(&bus, tasks.stop().clone());
@@ -112,7 +114,7 @@ impl Args {
             }
             for (name, table) in TABLES {
                 let file = format!("rows/{name}.txt");
-                if let Some(text) = parts.had(&file, in_time(rows(&bus, table)).await) {
+                if let Some(text) = parts.had(&file, in_time(Box::pin(rows(&bus, table))).await) {
                     parts.files.push((file, text.into_bytes()));
                 }
             }

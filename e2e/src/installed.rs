@@ -341,7 +341,7 @@ fn serve_charts(dir: &Path, sources: &Path) -> anyhow::Result<(Option<Process>, 
     std::fs::create_dir_all(&folder)?;
     for chart in sources.charts() {
         let file = format!("{}.tgz", chart.digest.trim_start_matches("sha256:"));
-        std::fs::write(folder.join(&file), &chart.archive)?;
+        std::fs::write(folder.join(&file), chart.archive)?;
         let entry = serde_json::json!({"name": chart.name, "version": chart.version, "digest": chart.digest,
             "urls": [format!("http://127.0.0.1:{port}/{file}")]});
         indices.entry(chart.repository.to_owned()).or_default().push(entry);

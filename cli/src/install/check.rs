@@ -61,7 +61,7 @@ impl Args {
     }
 
     pub(super) async fn run(self) -> anyhow::Result<()> {
-        let facts = gather(&self).await?;
+        let facts = Box::pin(gather(&self)).await?;
         let findings = judge(&facts);
         let count = |level: Level| findings.iter().filter(|finding| finding.level == level).count();
         let (all, errors, warnings) = (findings.len(), count(Level::Error), count(Level::Warning));

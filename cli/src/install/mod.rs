@@ -22,7 +22,7 @@ enum Command {
 impl Args {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         match self.command {
-            Command::Check(args) => args.run().await,
+            Command::Check(args) => Box::pin(args.run()).await,
             Command::Secrets(args) => args.run().await,
         }
     }

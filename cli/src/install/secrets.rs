@@ -61,7 +61,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) async fn run(self) -> anyhow::Result<()> {
         ensure!(
-            !(self.no_accounts && !self.rotate.is_empty()),
+            !self.no_accounts || self.rotate.is_empty(),
             "--rotate: there is nothing to rotate with --no-accounts; leave one of them out"
         );
         let client = self.management.client().await?;

@@ -162,7 +162,7 @@ impl Answers {
 type Asked = State<Answers>;
 
 async fn clusters(State(answers): Asked) -> Answered<serde_json::Value> {
-    answers.list(answers.inspector.clusters(None)).await
+    answers.list(Box::pin(answers.inspector.clusters(None))).await
 }
 
 async fn profiles(State(answers): Asked) -> Answered<serde_json::Value> {
@@ -179,7 +179,7 @@ async fn addons(State(answers): Asked, Query(asked): Query<Namespace>) -> Answer
 
 async fn problems(State(answers): Asked, Query(asked): Query<Cluster>) -> Answered<serde_json::Value> {
     let filter = asked.problems()?;
-    answers.list(answers.inspector.problems(&filter)).await
+    answers.list(Box::pin(answers.inspector.problems(&filter))).await
 }
 
 async fn shards(State(answers): Asked) -> Answered<serde_json::Value> {
@@ -211,7 +211,7 @@ async fn journal(State(answers): Asked, Query(asked): Query<Cluster>) -> Result<
             .filter_map(|line| serde_json::to_string(line).ok())
             .map(|line| line + "\n")
             .collect();
-        (!lines.is_empty()).then(|| (Ok::<_, Infallible>(text), (told, turn)))
+        (!lines.is_empty()).then_some((Ok::<_, Infallible>(text), (told, turn)))
     });
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(lines)).into_response())
 }

@@ -67,7 +67,7 @@ pub(super) async fn gather(args: &Args) -> anyhow::Result<Facts> {
     let client = args.management.client().await?;
     let areas = args.areas();
     let looks = |area: &str| areas.contains(&area);
-    let (bus, problems) = if looks("bus") { of_bus(args).await } else { (unasked(), unasked()) };
+    let (bus, problems) = if looks("bus") { Box::pin(of_bus(args)).await } else { (unasked(), unasked()) };
     let tasks = Tasks::default();
     let facts = Facts {
         pre: args.pre,
@@ -107,12 +107,12 @@ async fn of_bus(args: &Args) -> (Result<BusReport, String>, Result<BTreeMap<Stri
         Ok(options) => options,
         Err(error) => return (Err(format!("{error:#}")), Err(format!("{error:#}"))),
     };
-    let report = in_time(async { Ok(check(&options).await?) }).await;
+    let report = in_time(Box::pin(async { Ok(check(&options).await?) })).await;
     if !report.as_ref().is_ok_and(|report| report.problems.is_empty()) {
         return (report, Err("the bus is not as it should be".to_owned()));
     }
     let tasks = Tasks::default();
-    let problems = in_time(async {
+    let problems = in_time(Box::pin(async {
         let bus = args.reach.bus(Role::People, &tasks).await?;
         let feed = problem_feed(&bus, tasks.stop().clone());
         feed.synced().await;
@@ -121,7 +121,7 @@ async fn of_bus(args: &Args) -> (Result<BusReport, String>, Result<BTreeMap<Stri
             *open.entry(problem.stage).or_default() += 1;
         }
         Ok(open)
-    });
+    }));
     let problems = problems.await;
     tasks.stop().cancel();
     (report, problems)
@@ -210,7 +210,11 @@ async fn rights(client: &Client, args: &Args) -> Result<Vec<(Need, bool)>, Strin
 async fn clusters(client: &Client, tasks: &Tasks) -> Result<Vec<ClusterFacts>, String> {
     use futures::StreamExt as _;
     let feed = access_feed(client, tasks, true);
-    in_time(async { Ok(feed.synced().await) }).await?;
+    in_time(async {
+        feed.synced().await;
+        Ok(())
+    })
+    .await?;
     let found = feed.values().into_iter().map(|access| async move {
         let name = access.cluster.path();
         let kubeconfig = match access.kubeconfig {

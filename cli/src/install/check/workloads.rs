@@ -58,7 +58,7 @@ fn is_ours(object: &Value, namespace: &str) -> bool {
         && object::label(object, "app.kubernetes.io/part-of") == Some("sluice")
 }
 
-fn component<'a>(object: &'a Value) -> &'a str {
+fn component(object: &Value) -> &str {
     object::label(object, "app.kubernetes.io/component").unwrap_or_default()
 }
 
