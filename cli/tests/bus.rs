@@ -11,7 +11,7 @@ mod common;
 /// A server that is not there.
 const NOBODY: &str = "nats://127.0.0.1:9";
 /// Members of the report.
-const MEMBERS: [&str; 5] = ["api_level", "owners", "problems", "servers", "streams"];
+const MEMBERS: [&str; 7] = ["api_level", "owners", "problems", "sealed", "servers", "store", "streams"];
 
 /// A bus with all stages.
 fn mk_bus(dir: &Path) -> (Running, String) {

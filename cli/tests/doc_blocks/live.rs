@@ -125,7 +125,8 @@ fn what_the_readme_says_to_try_prints_what_it_shows() {
 
     let made = commands.iter().find(|shown| shown.line == "make up" && !shown.output.is_empty()).unwrap();
     let shown = commands.iter().filter(|shown| !shown.output.is_empty() || shown.line.starts_with("export "));
-    let started: Vec<String> = [up.line("ready "), up.line("try ")].map(|line| person.plain(&line)).into();
+    let started: Vec<String> =
+        [up.line("ready "), up.line("page "), up.line("try ")].map(|line| person.plain(&line)).into();
     let wanted: Vec<String> = made.output.iter().map(|line| person.plain(line)).collect();
     assert!(is_shown(&wanted, &started), "{}: {started:#?}", made.place);
 

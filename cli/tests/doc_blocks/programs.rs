@@ -8,7 +8,8 @@ use crate::markdown::root;
 use crate::shell::Call;
 
 /// Programs of others, of which nothing is known here.
-const OTHERS: &[&str] = &["echo", "jq", "kubectl", "ln", "nats", "nats-server", "nsc", "sort", "uniq"];
+const OTHERS: &[&str] =
+    &["echo", "helm", "jq", "kubectl", "ln", "nats", "nats-server", "nsc", "sed", "sort", "uniq"];
 /// Folders of the repository that commands name.
 const FOLDERS: &[&str] = &["crates", "deploy", "docs", "e2e", "examples", "proto", "scripts"];
 
@@ -22,7 +23,8 @@ pub fn complaint(call: &Call) -> Result<(), String> {
         "cargo" => cargo(&arguments),
         "docker" => compose(&arguments),
         "grpcurl" => method(&arguments),
-        script if script.starts_with("scripts/") => Ok(()),
+        // That it is there has been looked at.
+        script if script.starts_with("scripts/") || script.starts_with("deploy/") => Ok(()),
         other if OTHERS.contains(&other) => Ok(()),
         other => ours(other, &call.words),
     }
@@ -67,11 +69,17 @@ fn make(arguments: &[&str]) -> Result<(), String> {
         match argument.strip_prefix("ARGS=") {
             Some(more) if arguments.contains(&"load") => loadtest(more.split(' '))?,
             Some(_) => {}
+            None if is_variable(argument, &makefile) => {}
             None if makefile.lines().any(|line| line.starts_with(&format!("{argument}:"))) => {}
             None => return Err(format!("the Makefile has no target {argument}")),
         }
     }
     Ok(())
+}
+
+/// Whether this gives the Makefile a variable that it reads.
+fn is_variable(argument: &str, makefile: &str) -> bool {
+    argument.split_once('=').is_some_and(|(name, _)| makefile.contains(&format!("$({name})")))
 }
 
 /// The load generator is no library of this crate: its flags are read in its source.
@@ -190,6 +198,8 @@ fn what_is_not_there_is_a_complaint() {
         ("sluice-agent --no-such-flag", "--no-such-flag"),
         ("sluice-loadtest --nobody 3", "--nobody"),
         ("make nothing", "no target nothing"),
+        ("make images NOTHING=x", "no target NOTHING"),
+        ("deploy/managed/nothing.sh shop", "deploy/managed/nothing.sh"),
         ("make load ARGS='--nobody'", "--nobody"),
         ("scripts/nothing.sh", "scripts/nothing.sh"),
         ("cargo bench -p sluice-nothing", "sluice-nothing"),
