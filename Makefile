@@ -18,7 +18,7 @@ export SLUICE_BUILD ?= $(if $(CACHE),$(CACHE)/build,$(ROOT)/build)
 WITH_NATS = nats="$$(scripts/install-nats.sh)"; export PATH="$$(dirname "$$nats"):$$PATH"
 ARGS ?=
 
-.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check proto deny alone e2e monitoring survive load perf ci images site upgrade charts manifests rights release
+.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check proto deny alone e2e monitoring survive load perf ci images site upgrade charts manifests rights release page
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -79,6 +79,9 @@ e2e: need ## the scenarios against a real kube-apiserver
 monitoring: need ## rules and dashboards: their tests, and every query against a pipeline under load
 	$(WITH_NATS); export PATH="$$(scripts/install-prometheus.sh):$$PATH"; cargo build --locked --bin sluice; \
 	scripts/check_monitoring.py "$$CARGO_TARGET_DIR/debug/sluice"
+
+page: need ## the page of Inspect in a real browser (needs Chromium; by hand)
+	$(WITH_NATS); cargo build --locked --bin sluice; scripts/check_page.py "$$CARGO_TARGET_DIR/debug/sluice"
 
 survive: need ## real processes killed, paused and cut off; slow, not part of ci
 	$(WITH_NATS); cargo build --locked --workspace --bins; \

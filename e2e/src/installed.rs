@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sluice_api::yaml;
 use sluice_dryrun::Sources;
-use sluice_testbed::{Launch, Process, Programs, Replica, STAGES, steady_port};
+use sluice_testbed::{Launch, Process, Programs, Replica, steady_port};
 
 use crate::control_plane::ControlPlane;
 
@@ -91,8 +91,12 @@ impl Installation {
         let operator = self.mounted(dir, "sluice-nats-operator")?.join("seed");
         let (charts, mirrors) = serve_charts(dir, sources)?;
         let mut running = Running { nats, url, operator, replicas: Vec::new(), _charts: charts };
-        for stage in STAGES {
+        // Only renderers may lay the bus out: whoever comes before waits for some seconds.
+        for stage in ["renderer", "agent", "matcher", "deployer"] {
             running.replicas.push(self.start_stage(dir, stage, &running.url, &mirrors, &programs)?);
+            if stage == "renderer" {
+                running.wait_until_ready().await?;
+            }
         }
         running.wait_until_ready().await?;
         Ok(running)

@@ -110,7 +110,14 @@ fn without(role: &Value, number: usize, resource: &str, verb: &str) -> Value {
 }
 
 /// What depends on the values of this test, and what only a key needs.
-const UNASKED: [&str; 4] = ["namespaces", "customresourcedefinitions", "services", "eventtriggers"];
+const UNASKED: [&str; 6] = [
+    "namespaces",
+    "customresourcedefinitions",
+    "services",
+    "eventtriggers",
+    "kubeadmcontrolplanes",
+    "dockerclusters",
+];
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs etcd, kube-apiserver and helm: make rights"]

@@ -197,7 +197,9 @@ async fn every_scenario_is_played_on_real_api_servers() {
         member.kubeconfig = account(dir.path(), plane, &rights.join("managed.yaml")).unwrap();
     }
     let only = std::env::var("SLUICE_SCENARIO").unwrap_or_default();
-    let chosen: Vec<_> = FOLDERS.iter().filter(|name| name.contains(&only)).collect();
+    let from = std::env::var("SLUICE_SCENARIO_FROM").unwrap_or_default();
+    let chosen: Vec<_> =
+        FOLDERS.iter().filter(|name| name.contains(&only) && **name >= from.as_str()).collect();
     assert!(!chosen.is_empty(), "SLUICE_SCENARIO: no scenario has {only:?} in its name");
     for name in chosen {
         let scenario = Scenario::load(name).unwrap();

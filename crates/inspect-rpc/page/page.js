@@ -173,7 +173,7 @@ async function cluster(namespace, name) {
     make("h2", {}, `Add-ons (${addons.found.length})`),
     table([
       ["Object", (row) => {
-        const kind = row.resource_type.split(":").pop();
+        const kind = row.resourceType.split(":").pop();
         return link(["object", namespace, name, kind, row.namespace, row.name], `${kind} ${full(row.namespace, row.name)}`);
       }],
       ["Version", (row) => (row.version === "N/A" ? "" : row.version)],
