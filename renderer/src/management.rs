@@ -165,13 +165,13 @@ mod tests {
 
     use super::*;
 
-    /// A ConfigMap that a user wrote, or that was made for a cluster.
+    /// A ConfigMap that a user wrote, or that was made for a cluster, where such are.
     fn config_map(name: &str, made_for: Option<&str>) -> Value {
         let label = |key: &str| format!("eventtrigger.lib.projectsveltos.io/{key}");
         let labels = made_for.map(|cluster| {
             json!({label("clustertype"): "Sveltos", label("clusterNamespace"): "default", label("clustername"): cluster})
         });
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "n", "name": name, "labels": labels}})
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "projectsveltos", "name": name, "labels": labels}})
     }
 
     struct Fixture {
