@@ -136,6 +136,17 @@ fn a_name_that_somebody_else_has_is_not_written_over() {
 }
 
 #[test]
+fn names_of_sluices_own_are_refused_also_where_nothing_is_yet() {
+    let format = "sluice-local-{{ .Resource.metadata.name }}";
+    let mut fixture = Fixture::new(vec![trigger(true, generators(format)), template("1")]);
+    fixture.ready(&["x"]);
+    let error = fixture.problems.values().next().unwrap();
+    let said = "nameFormat: ConfigMap projectsveltos/sluice-local-x is already made by Sluice itself";
+    assert!(error.contains(said) && error.contains("nameFormat differ"), "{error}");
+    assert!(fixture.projected.keys().all(|key| !key.contains("sluice-local")) && fixture.wanted().is_empty());
+}
+
+#[test]
 fn two_causes_of_one_name_are_a_problem_of_the_second() {
     let mut fixture = Fixture::new(vec![trigger(true, generators("made-x")), template("1")]);
     fixture.ready(&["x"]);
