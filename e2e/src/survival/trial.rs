@@ -49,6 +49,8 @@ pub struct Settings {
     pub secured: bool,
     /// Whether a stage may notice the fault at all.
     pub unnoticed: bool,
+    /// Add-ons whose causes nobody edits: nothing may be written to them.
+    pub still: usize,
 }
 
 /// Chance that is the same in every run with the same seed.
@@ -75,6 +77,7 @@ impl Settings {
             electing: false,
             secured: false,
             unnoticed: false,
+            still: 0,
         })
     }
 
@@ -113,6 +116,9 @@ impl Settings {
         installation: &mut Installation,
         faults: impl AsyncFnOnce(&mut Installation) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
+        if self.still > 0 {
+            installation.add_still(self.still).await?;
+        }
         let before = Standing::of(installation).await?;
         installation.say(&format!("{} changes a second begin", self.rate));
         let pacer = installation.pace(self.rate);
@@ -128,6 +134,8 @@ impl Settings {
         installation.watcher.verdict(|_| 0).await?;
         let after = Standing::of(installation).await?;
         after.same_addons(&before)?;
+        let still = after.same_versions(&before)?;
+        installation.say(&format!("nothing was written to {still} add-ons whose causes nobody edits"));
         if self.unnoticed {
             after.same_owners(&before)?;
         }
