@@ -18,7 +18,7 @@ use sluice_protocol::{Role, Shard, Table};
 use sluice_tasks::Tasks;
 
 use crate::print::say;
-use crate::reach::{Management, Reach};
+use crate::reach::{self, Management, Reach};
 
 /// How long one part may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -150,10 +150,7 @@ async fn rows(bus: &Bus, table: Table) -> anyhow::Result<String> {
 }
 
 async fn in_time<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    match tokio::time::timeout(PATIENCE, work).await {
-        Ok(done) => done,
-        Err(_) => anyhow::bail!("no answer within {PATIENCE:?}"),
-    }
+    reach::in_time(PATIENCE, work).await
 }
 
 // === impl Parts ===

@@ -47,6 +47,7 @@ mod inspect;
 mod install;
 mod name;
 mod nats;
+mod original;
 mod otlp;
 mod patched;
 mod print;

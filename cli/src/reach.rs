@@ -106,3 +106,14 @@ pub(crate) async fn client(kubeconfig: Option<&Path>) -> anyhow::Result<Client> 
     let beside = dir.join(ADDRESS).exists().then(|| dir.join("kubeconfig"));
     management_client(kubeconfig.map(Path::to_owned).or(beside).as_deref()).await
 }
+
+/// What is asked for, unless it takes longer than this.
+pub(crate) async fn in_time<T>(
+    patience: Duration,
+    work: impl Future<Output = anyhow::Result<T>>,
+) -> anyhow::Result<T> {
+    let Ok(done) = tokio::time::timeout(patience, work).await else {
+        anyhow::bail!("no answer within {patience:?}")
+    };
+    done
+}

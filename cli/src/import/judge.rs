@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use sluice_api::model::{Profile, Trigger};
+use sluice_api::model::{MADE_OF_EVENTS, OWNER_NAME, Profile, Trigger, management_kinds};
 use sluice_api::{Gvk, object};
 use sluice_dryrun::{Definitions, Severity, check};
+
+use crate::original::stop_it;
 
 /// How an object, or a field of it, fares here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -87,23 +89,6 @@ const MADE: [&str; 10] = [
     "ResourceSummary",
     "Configuration",
 ];
-/// Kinds that are read.
-const READ: [&str; 9] = [
-    "EventSource",
-    "EventTrigger",
-    "EventBasedAddOn",
-    "ClusterProfile",
-    "Profile",
-    "ClusterSet",
-    "Set",
-    "RoleRequest",
-    "SveltosCluster",
-];
-/// On what the original has made because of an event.
-const MADE_OF_EVENTS: &str = "eventtrigger.lib.projectsveltos.io/eventtriggername";
-/// On what it deploys to the management cluster.
-const DEPLOYED: &str = "projectsveltos.io/owner-name";
-
 /// All rows: what is missing first, then by object.
 pub(super) fn judge(objects: &[Value]) -> Vec<Row> {
     let definitions = Definitions::among(objects);
@@ -122,13 +107,13 @@ fn of_object(manifest: &Value, definitions: &Definitions) -> Vec<Row> {
         remedy: remedy.to_owned(),
     };
     if gvk.kind == "Deployment" {
-        return controller(manifest)
-            .map(|(what, remedy)| row(Fit::Differs, "spec.replicas", &what, &remedy))
-            .into_iter()
-            .collect();
+        let remedy = stop_it(manifest).map(|command| format!("before Sluice starts: {command}"));
+        let what = "it runs, and would write the same objects as Sluice";
+        return remedy.map(|remedy| row(Fit::Differs, "spec.replicas", what, &remedy)).into_iter().collect();
     }
-    let is_made =
-        object::label(manifest, MADE_OF_EVENTS).is_some() || object::annotation(manifest, DEPLOYED).is_some();
+    let made_of_event = format!("{MADE_OF_EVENTS}eventtriggername");
+    let is_made = object::label(manifest, &made_of_event).is_some()
+        || object::annotation(manifest, OWNER_NAME).is_some();
     let is_content = gvk.group.is_empty() && ["ConfigMap", "Secret"].contains(&&*gvk.kind);
     if is_made || !(gvk.group.ends_with("projectsveltos.io") || is_content) || MADE.contains(&&*gvk.kind) {
         return Vec::new();
@@ -136,7 +121,8 @@ fn of_object(manifest: &Value, definitions: &Definitions) -> Vec<Row> {
     if let Some((_, does, instead)) = UNKNOWN.iter().find(|(kind, ..)| *kind == gvk.kind) {
         return vec![row(Fit::Missing, "", &format!("nothing reads this kind; it {does}"), instead)];
     }
-    if !is_content && !READ.contains(&&*gvk.kind) {
+    let is_read = management_kinds().iter().any(|read| read.group == gvk.group && read.kind == gvk.kind);
+    if !is_content && !is_read {
         return vec![row(
             Fit::Missing,
             "",
@@ -166,17 +152,6 @@ fn unsupported(manifest: &Value) -> Vec<String> {
         _ => None,
     };
     common.into_iter().flat_map(|common| common.unsupported).map(|error| error.field).collect()
-}
-
-/// What is to be said of a controller of the original that runs.
-fn controller(deployment: &Value) -> Option<(String, String)> {
-    const CONTROLLERS: [&str; 4] = ["addon-controller", "event-manager", "sc-manager", "access-manager"];
-    let (name, namespace) = (object::name(deployment), object::namespace(deployment));
-    let runs = deployment.pointer("/spec/replicas").and_then(Value::as_u64).unwrap_or(0) > 0;
-    (runs && CONTROLLERS.contains(&name)).then(|| {
-        let what = "it runs, and would write the same objects as Sluice".to_owned();
-        (what, format!("before Sluice starts: kubectl -n {namespace} scale deployment {name} --replicas=0"))
-    })
 }
 
 #[cfg(test)]
@@ -221,7 +196,7 @@ mod tests {
 
     #[test]
     fn what_the_original_has_made_and_what_does_not_run_is_not_told() {
-        let labels = json!({MADE_OF_EVENTS: "t"});
+        let labels = json!({"eventtrigger.lib.projectsveltos.io/eventtriggername": "t"});
         let made = json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": "n", "labels": labels}, "spec": {}});
         let manager = |replicas: u64| json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "event-manager", "namespace": "projectsveltos"}, "spec": {"replicas": replicas}});
         assert_eq!(judge(&[made, manager(0)]), []);

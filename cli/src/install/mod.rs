@@ -1,7 +1,6 @@
 //! `sluice install`: what an installation in Kubernetes needs beside its manifests, and whether all of it is there.
 
 mod check;
-mod kept;
 mod secrets;
 
 /// Arguments of `sluice install`.

@@ -7,9 +7,8 @@ use kube::Client;
 use sluice_api::ClusterRef;
 use sluice_bus::{Seed, accounts, make_keys};
 use sluice_protocol::Role;
-use sluice_runtime::KeySecrets;
+use sluice_runtime::{Fate, HoldError, KeySecrets, hold_secret, secrets_of};
 
-use super::kept::{Fate, KeptSecrets};
 use crate::print::say;
 use crate::reach::{Management, cluster};
 
@@ -76,20 +75,27 @@ impl Args {
     }
 
     async fn make_accounts(&self, client: Client, roles: &[Role]) -> anyhow::Result<()> {
-        let secrets = KeptSecrets::new(client, &self.namespace);
+        let secrets = secrets_of(client, &self.namespace);
+        let hold = async |name: &str, key: &str, text: &dyn Fn(Option<String>) -> Result<String, String>| {
+            let bytes = |former: Option<Vec<u8>>| {
+                let former =
+                    former.map(String::from_utf8).transpose().map_err(|_| "it is no text".to_owned())?;
+                text(former).map(String::into_bytes)
+            };
+            let held = hold_secret(&secrets, name, key, bytes).await;
+            let (content, fate) = held.map_err(|error| told(&self.namespace, name, key, error))?;
+            tell(&self.namespace, name, fate);
+            anyhow::Ok(String::from_utf8(content)?)
+        };
         let mut public = BTreeMap::new();
         for role in roles {
             let rotates = self.rotate.contains(role);
-            let (text, fate) = secrets
-                .hold(&secret(role), SEED, |former| seed(former.filter(|_| !rotates).as_deref()))
-                .await?;
+            let text = hold(&secret(role), SEED, &|former| seed(former.filter(|_| !rotates))).await?;
             let known = Seed::read(&text).context("a seed that was just made")?;
             public.insert(role.clone(), known.public_key());
-            tell(&self.namespace, &secret(role), fate);
         }
         let text = accounts(&self.clusters, self.shards, |role| public[role].clone());
-        let (_, fate) = secrets.hold(ACCOUNTS.0, ACCOUNTS.1, |_| Ok(text.clone())).await?;
-        tell(&self.namespace, ACCOUNTS.0, fate);
+        hold(ACCOUNTS.0, ACCOUNTS.1, &|_| Ok(text.clone())).await?;
         Ok(())
     }
 
@@ -121,17 +127,36 @@ fn role(text: &str) -> Result<Role, String> {
     })
 }
 
-/// The Secret of a role's nkey; two clusters whose names differ only in letters that no name of a Secret has get different ones.
+/// The Secret of a role's nkey. No name of a namespace has a dot: no two clusters have one name.
 fn secret(role: &Role) -> String {
     let Role::Agent(Some(cluster)) = role else { return format!("sluice-nats-{}", role.name()) };
     format!("sluice-nats-agent.{}.{}", cluster.namespace, cluster.name)
 }
 
 /// The seed that was there; a new one where there is none.
-fn seed(former: Option<&str>) -> anyhow::Result<String> {
+fn seed(former: Option<String>) -> Result<String, String> {
     let Some(former) = former else { return Ok(Seed::new().secret()) };
-    Seed::read(former).context("it is no seed of a user's nkey; delete the Secret, and a new one is made")?;
-    Ok(former.to_owned())
+    match Seed::read(&former) {
+        Some(_) => Ok(former),
+        None => Err("it is no seed of a user's nkey".to_owned()),
+    }
+}
+
+/// What API servers say of Secrets may repeat what is in them: only the code is told.
+fn told(namespace: &str, name: &str, key: &str, error: HoldError) -> anyhow::Error {
+    let says = match error {
+        HoldError::Refused(why) => format!("data.{key}: {why}; delete the Secret, and call this again"),
+        HoldError::Busy => "it changes all the time; is this command running twice?".to_owned(),
+        HoldError::Server(_, kube::Error::Api(status)) if status.code == 404 => {
+            format!("there is no namespace {namespace}: kubectl create namespace {namespace}")
+        }
+        HoldError::Server(verb, kube::Error::Api(status)) => format!(
+            "{} {}; this account needs the right to {verb} Secrets in {namespace}",
+            status.code, status.reason
+        ),
+        HoldError::Server(..) => "the management cluster does not answer; is --kubeconfig right?".to_owned(),
+    };
+    anyhow::anyhow!("Secret {namespace}/{name}: {says}")
 }
 
 fn tell(namespace: &str, name: &str, fate: Fate) {
@@ -141,4 +166,82 @@ fn tell(namespace: &str, name: &str, fate: Fate) {
         Fate::Kept => "kept",
     };
     say!("secret {namespace}/{name} {what}");
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use clap::Parser as _;
+    use sluice_kube::{Trust, client_of_kubeconfig};
+    use sluice_simcluster::{FleetConfig, SimFleet};
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn args(more: &[&str]) -> Args {
+        Command::parse_from(["secrets"].iter().chain(more)).args
+    }
+
+    /// What the Secrets hold that were made, by name and key.
+    async fn held(client: &Client, roles: &[Role]) -> BTreeMap<String, String> {
+        let secrets = secrets_of(client.clone(), "projectsveltos");
+        let names = roles.iter().map(|role| (secret(role), SEED));
+        let mut found = BTreeMap::new();
+        for (name, key) in names.chain([(ACCOUNTS.0.to_owned(), ACCOUNTS.1)]) {
+            let there = secrets.get(&name).await.unwrap().value;
+            let text = STANDARD.decode(there["data"][key].as_str().unwrap()).unwrap();
+            found.insert(name, String::from_utf8(text).unwrap());
+        }
+        found
+    }
+
+    #[tokio::test]
+    async fn what_was_made_is_kept_and_only_what_is_rotated_changes() {
+        let fleet =
+            SimFleet::start(FleetConfig { clusters: vec!["management".into()], ..FleetConfig::default() });
+        let fleet = fleet.await.unwrap();
+        let kubeconfig = fleet.kubeconfig(&["management"]);
+        let client = client_of_kubeconfig(&kubeconfig, Trust::Own).await.unwrap();
+        let shop = args(&["--cluster", "default/shop"]);
+        let roles = roles(&shop.clusters).unwrap();
+        // Keys come first: they make the namespace where it is missing.
+        shop.make_keys(client.clone(), &roles).await.unwrap();
+        shop.make_accounts(client.clone(), &roles).await.unwrap();
+        let first = held(&client, &roles).await;
+        assert_eq!(first.len(), roles.len() + 1);
+        let accounts = &first[ACCOUNTS.0];
+        for role in &roles {
+            let seed = &first[&secret(role)];
+            assert!(accounts.contains(&Seed::read(seed).unwrap().public_key()), "{role}");
+            assert!(!accounts.contains(seed.as_str()), "the seed of {role} is in the accounts");
+        }
+        shop.make_accounts(client.clone(), &roles).await.unwrap();
+        assert_eq!(held(&client, &roles).await, first, "nothing was asked for");
+        let rotated = args(&["--cluster", "default/shop", "--rotate", "matcher"]);
+        rotated.make_accounts(client.clone(), &roles).await.unwrap();
+        let then = held(&client, &roles).await;
+        let changed: Vec<&String> = then.keys().filter(|name| then[*name] != first[*name]).collect();
+        assert_eq!(changed, ["sluice-nats-accounts", "sluice-nats-matcher"]);
+        fleet.shutdown().await;
+    }
+
+    #[test]
+    fn what_is_no_seed_is_refused_and_nothing_of_it_is_told() {
+        let error = seed(Some("secret text".into())).unwrap_err();
+        assert!(!error.contains("secret text"), "{error}");
+        let error = told("n", "s", SEED, HoldError::Refused(error)).to_string();
+        assert!(
+            error.starts_with("Secret n/s: data.seed: ") && error.contains("delete the Secret"),
+            "{error}"
+        );
+        assert!(role("nobody").unwrap_err().contains("matcher"));
+    }
 }

@@ -12,7 +12,7 @@ use tower::{Layer, Service};
 
 use crate::auth::Authentication;
 use crate::deadline::deadline;
-use crate::page::{self, ANSWERS, PAGE};
+use crate::page::{self, ANSWERS, FILES};
 
 /// Paths of the health service: whoever looks after the process has no token.
 const HEALTH: &str = "/grpc.health.v1.Health/";
@@ -65,7 +65,7 @@ where
             }
             let path = request.uri().path();
             let is_of_page = page && path.starts_with(ANSWERS);
-            let needs_none = path.starts_with(HEALTH) || (page && !is_of_page && is_file(path));
+            let needs_none = path.starts_with(HEALTH) || (page && FILES.contains(&path));
             if !needs_none && let Err(refused) = authentication.check(request.headers(), peer(&request)).await
             {
                 return Ok(match is_of_page {
@@ -76,11 +76,6 @@ where
             inner.call(request).await
         })
     }
-}
-
-/// What the page is made of.
-fn is_file(path: &str) -> bool {
-    path == "/" || path == PAGE || path.strip_prefix(PAGE).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// The address that a connection comes from.

@@ -33,8 +33,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 const TOGETHER: usize = 100;
 /// Where answers are: what is below needs a token.
 pub(crate) const ANSWERS: &str = "/ui/api/";
-/// Where the page is.
-pub(crate) const PAGE: &str = "/ui";
+/// The page itself, which needs none. Whatever is not here does.
+pub(crate) const FILES: [&str; 5] = ["/", "/ui", "/ui/", "/ui/page.css", "/ui/page.js"];
 
 /// Scripts, styles and answers of this server, and nothing else; in no frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
@@ -53,7 +53,7 @@ struct Refusal(StatusCode, String);
 
 type Answered<T> = Result<Json<T>, Refusal>;
 
-/// Everything below [`PAGE`]. Where nobody needs a token, only a browser that was sent to this machine by its name or address is answered:
+/// The page and its answers. Where nobody needs a token, only a browser that was sent to this machine by its name or address is answered:
 /// a page of somebody else could give its own name our address.
 pub(crate) fn router(inspector: Inspector, needs_token: bool) -> Router {
     let (turns, journals) = (Arc::new(Semaphore::new(AT_ONCE)), Arc::new(Semaphore::new(JOURNALS)));
@@ -70,7 +70,7 @@ pub(crate) fn router(inspector: Inspector, needs_token: bool) -> Router {
         .with_state(Answers { inspector, turns, journals });
     Router::new()
         .route("/", get(|| async { Redirect::temporary("/ui/") }))
-        .route(PAGE, get(|| async { Redirect::temporary("/ui/") }))
+        .route("/ui", get(|| async { Redirect::temporary("/ui/") }))
         .route("/ui/", get(|| async { file("text/html; charset=utf-8", include_str!("../page/index.html")) }))
         .route(
             "/ui/page.css",

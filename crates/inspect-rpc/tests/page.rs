@@ -110,6 +110,22 @@ async fn an_answer_needs_a_token_and_the_page_does_not() {
         assert_eq!(said.code, 401, "{}", said.body);
         assert!(said.json()["error"].as_str().unwrap().contains("token"), "{}", said.body);
     }
+    // However an answer is asked for.
+    for path in [
+        "/ui/%61pi/clusters",
+        "/ui//api/clusters",
+        "/ui/./api/clusters",
+        "/ui/page.js/../api/clusters",
+        "/UI/api/clusters",
+    ] {
+        let said = get(to, path, "").await;
+        assert!(
+            said.code != 200 || said.headers.contains("grpc-status: 16"),
+            "{path}: {} {}",
+            said.code,
+            said.headers
+        );
+    }
     // There is nothing behind it: it says so.
     assert_eq!(get(to, "/ui/api/clusters", "authorization: Bearer right\r\n").await.code, 503);
 }

@@ -16,10 +16,10 @@ use sluice_bus::{BusKeys, KeyFiles, KeyStore, StoredKeys};
 use sluice_kube::{Raw, management_client};
 use tokio::sync::OnceCell;
 
+use crate::held::{HoldError, hold_secret, secrets_of};
+
 /// The place that stands for the management cluster.
 const KUBERNETES: &str = "kubernetes";
-/// How often another process may change the same Secret in between.
-const TRIES: usize = 5;
 
 /// The keys of a process whose arguments say this.
 ///
@@ -67,9 +67,7 @@ impl KeySecrets {
     }
 
     async fn secrets(&self) -> Result<Api<Raw>, String> {
-        let resource =
-            ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("", "v1", "Secret"), "secrets");
-        Ok(Api::namespaced_with(self.client().await?.clone(), NAMESPACE, &resource))
+        Ok(secrets_of(self.client().await?.clone(), NAMESPACE))
     }
 
     async fn find(&self, stage: &str) -> Result<Option<Value>, String> {
@@ -78,31 +76,20 @@ impl KeySecrets {
     }
 
     async fn put(&self, stage: &str, key: &str, bytes: &[u8]) -> Result<(), String> {
-        let secrets = self.secrets().await?;
-        let text = STANDARD.encode(bytes);
-        for _ in 0..TRIES {
-            let written = match self.find(stage).await? {
-                Some(found) if found["data"][key].is_string() => return Ok(()),
-                Some(found) => {
-                    // Only as it was found: whoever is faster keeps what it has put there.
-                    let version = &found["metadata"]["resourceVersion"];
-                    let patch = json!({"metadata": {"resourceVersion": version}, "data": {key: text}});
-                    secrets.patch(&name(stage), &PatchParams::default(), &Patch::Merge(patch)).await.map(drop)
-                }
-                None => {
-                    let secret = json!({"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
-                        "metadata": {"name": name(stage), "namespace": NAMESPACE}, "data": {key: text}});
-                    secrets.create(&PostParams::default(), &Raw::from(secret)).await.map(drop)
-                }
-            };
-            match written {
-                Ok(()) => return Ok(()),
-                Err(Error::Api(status)) if status.code == 409 => {}
-                Err(Error::Api(status)) if status.code == 404 => self.make_namespace(stage).await?,
-                Err(error) => return Err(told(stage, &error)),
-            }
+        let (secrets, name) = (self.secrets().await?, name(stage));
+        let kept = |former: Option<Vec<u8>>| Ok(former.unwrap_or_else(|| bytes.to_vec()));
+        let mut held = hold_secret(&secrets, &name, key, kept).await;
+        if let Err(HoldError::Server("create", Error::Api(status))) = &held
+            && status.code == 404
+        {
+            self.make_namespace(stage).await?;
+            held = hold_secret(&secrets, &name, key, kept).await;
         }
-        Err(format!("the Secret {NAMESPACE}/{} changes all the time", name(stage)))
+        held.map(drop).map_err(|error| match error {
+            HoldError::Server(_, error) => told(stage, &error),
+            HoldError::Refused(why) => format!("Secret {NAMESPACE}/{name}: data.{key}: {why}"),
+            HoldError::Busy => format!("the Secret {NAMESPACE}/{name} changes all the time"),
+        })
     }
 
     async fn make_namespace(&self, stage: &str) -> Result<(), String> {

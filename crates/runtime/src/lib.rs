@@ -12,6 +12,7 @@ mod args;
 mod clusters;
 mod context;
 mod defaults;
+mod held;
 mod keys;
 #[cfg(any(test, feature = "test-kit"))]
 pub mod kit;
@@ -26,6 +27,7 @@ pub use args::{AccessArgs, CommonArgs, ForgetArgs};
 pub use clusters::{Access, ClusterFeed, access_feed};
 pub use context::{Context, Readiness, count_shards};
 pub use defaults::{install_defaults, install_logs, stop_on_signals, stop_on_signals_then};
+pub use held::{Fate, HoldError, hold_secret, secrets_of};
 pub use keys::{KeySecrets, bus_keys};
 pub use logs::{LogArgs, LogFormat};
 pub use metrics::Metrics;

@@ -15,7 +15,8 @@ use sluice_runtime::access_feed;
 use sluice_tasks::Tasks;
 
 use super::Args;
-use super::rights::{NEEDS, Need};
+use super::rights::{Need, needs};
+use crate::reach;
 
 /// How long one part may take to answer.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -43,7 +44,7 @@ pub(super) struct Facts {
     pub(super) deployments: Result<Vec<Value>, String>,
     /// Names of the Secrets where keys are, by namespace.
     pub(super) secrets: Result<BTreeSet<(String, String)>, String>,
-    /// What each stage may do of what it needs; in the order of [`NEEDS`].
+    /// What each stage may do of what it needs; in the order of [`needs`].
     pub(super) rights: Result<Vec<(Need, bool)>, String>,
     pub(super) bus: Result<BusReport, String>,
     /// Open problems by stage.
@@ -96,10 +97,7 @@ fn unasked<T>() -> Result<T, String> {
 }
 
 async fn in_time<T>(work: impl Future<Output = anyhow::Result<T>>) -> Result<T, String> {
-    match tokio::time::timeout(PATIENCE, work).await {
-        Ok(done) => done.map_err(|error| format!("{error:#}")),
-        Err(_) => Err(format!("no answer within {PATIENCE:?}")),
-    }
+    reach::in_time(PATIENCE, work).await.map_err(|error| format!("{error:#}"))
 }
 
 async fn of_bus(args: &Args) -> (Result<BusReport, String>, Result<BTreeMap<String, usize>, String>) {
@@ -188,8 +186,8 @@ async fn definitions(client: &Client) -> Result<BTreeMap<String, Value>, String>
 async fn rights(client: &Client, args: &Args) -> Result<Vec<(Need, bool)>, String> {
     in_time(async {
         let mut found = Vec::new();
-        for need in NEEDS {
-            let account = format!("{}-{}", args.release, need.stage);
+        for need in needs() {
+            let account = format!("{}-{}", args.release, need.stage());
             let spec = json!({
                 "user": format!("system:serviceaccount:{}:{account}", args.namespace),
                 "groups": ["system:serviceaccounts", format!("system:serviceaccounts:{}", args.namespace), "system:authenticated"],
@@ -200,7 +198,7 @@ async fn rights(client: &Client, args: &Args) -> Result<Vec<(Need, bool)>, Strin
                 .header(http::header::CONTENT_TYPE, "application/json")
                 .body(review.to_string().into_bytes())?;
             let answer: Value = client.request(request).await?;
-            found.push((*need, answer["status"]["allowed"] == true));
+            found.push((need, answer["status"]["allowed"] == true));
         }
         Ok(found)
     })

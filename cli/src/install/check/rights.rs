@@ -8,131 +8,140 @@ use super::finding::{Area, Finding};
 
 const AREA: Area = Area { name: "rights", see: "docs/operations/security.md#rights-in-kubernetes" };
 
-/// One call that a stage makes.
+/// Calls that a stage makes: each of these verbs on each of these resources.
+struct Rule {
+    stage: &'static str,
+    group: &'static str,
+    resources: &'static [&'static str],
+    verbs: &'static [&'static str],
+    /// The one namespace, and the one name; empty for all.
+    namespace: &'static str,
+    name: &'static str,
+}
+
+/// One of these calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Need {
-    pub(super) stage: &'static str,
+    stage: &'static str,
     group: &'static str,
     resource: &'static str,
     verb: &'static str,
-    /// Where, and of which name; empty for all.
     namespace: &'static str,
     name: &'static str,
 }
 
 const LIB: &str = "lib.projectsveltos.io";
 const CONFIG: &str = "config.projectsveltos.io";
+const CAPI: &str = "cluster.x-k8s.io";
+const FOLLOW: &[&str] = &["list", "watch"];
+const KEEP: &[&str] = &["create", "patch", "delete"];
 
-const fn everywhere(
+const fn all(
     stage: &'static str,
     group: &'static str,
-    resource: &'static str,
-    verb: &'static str,
-) -> Need {
-    Need { stage, group, resource, verb, namespace: "", name: "" }
+    resources: &'static [&'static str],
+    verbs: &'static [&'static str],
+) -> Rule {
+    Rule { stage, group, resources, verbs, namespace: "", name: "" }
 }
 
-const fn at_home(
+const fn home(
     stage: &'static str,
-    resource: &'static str,
-    verb: &'static str,
-    name: &'static str,
-) -> Need {
-    Need { stage, group: "", resource, verb, namespace: NAMESPACE, name }
+    resources: &'static [&'static str],
+    verbs: &'static [&'static str],
+) -> Rule {
+    Rule { stage, group: "", resources, verbs, namespace: NAMESPACE, name: "" }
 }
 
 // D-1213: each stage has exactly the rights of its calls.
-/// All of them. `deploy/helm/sluice` grants these, and a test compares.
-pub(super) const NEEDS: &[Need] = &[
-    everywhere("agent", LIB, "sveltosclusters", "list"),
-    everywhere("agent", LIB, "sveltosclusters", "watch"),
-    everywhere("agent", "cluster.x-k8s.io", "clusters", "list"),
-    everywhere("agent", "cluster.x-k8s.io", "clusters", "watch"),
-    everywhere("agent", "", "secrets", "list"),
-    everywhere("agent", "", "secrets", "watch"),
-    everywhere("renderer", LIB, "eventsources", "watch"),
-    everywhere("renderer", LIB, "eventtriggers", "watch"),
-    everywhere("renderer", LIB, "eventbasedaddons", "watch"),
-    everywhere("renderer", LIB, "sveltosclusters", "watch"),
-    everywhere("renderer", LIB, "clustersets", "watch"),
-    everywhere("renderer", LIB, "sets", "watch"),
-    everywhere("renderer", LIB, "rolerequests", "watch"),
-    everywhere("renderer", LIB, "eventsources", "list"),
-    everywhere("renderer", LIB, "eventtriggers", "list"),
-    everywhere("renderer", LIB, "eventbasedaddons", "list"),
-    everywhere("renderer", LIB, "sveltosclusters", "list"),
-    everywhere("renderer", LIB, "clustersets", "list"),
-    everywhere("renderer", LIB, "sets", "list"),
-    everywhere("renderer", LIB, "rolerequests", "list"),
-    everywhere("renderer", CONFIG, "profiles", "list"),
-    everywhere("renderer", CONFIG, "profiles", "watch"),
-    everywhere("renderer", "cluster.x-k8s.io", "clusters", "list"),
-    everywhere("renderer", "cluster.x-k8s.io", "clusters", "watch"),
-    everywhere("renderer", "", "configmaps", "list"),
-    everywhere("renderer", "", "configmaps", "watch"),
-    everywhere("renderer", "", "secrets", "list"),
-    everywhere("renderer", "", "secrets", "watch"),
-    everywhere("renderer", CONFIG, "clusterprofiles", "get"),
-    everywhere("renderer", CONFIG, "clusterprofiles", "list"),
-    everywhere("renderer", CONFIG, "clusterprofiles", "watch"),
-    everywhere("renderer", CONFIG, "clusterprofiles", "create"),
-    everywhere("renderer", CONFIG, "clusterprofiles", "patch"),
-    everywhere("renderer", CONFIG, "clusterprofiles", "delete"),
-    everywhere("renderer", LIB, "eventreports", "create"),
-    everywhere("renderer", LIB, "eventreports", "patch"),
-    everywhere("renderer", LIB, "eventreports", "delete"),
-    everywhere("renderer", LIB, "eventreports/status", "patch"),
-    everywhere("renderer", LIB, "eventsources/status", "patch"),
-    everywhere("renderer", LIB, "eventtriggers/status", "patch"),
-    everywhere("renderer", LIB, "eventbasedaddons/status", "patch"),
-    everywhere("renderer", LIB, "sveltosclusters/status", "patch"),
-    everywhere("renderer", LIB, "clustersets/status", "patch"),
-    everywhere("renderer", LIB, "sets/status", "patch"),
-    everywhere("renderer", LIB, "rolerequests/status", "patch"),
-    everywhere("renderer", CONFIG, "clusterprofiles/status", "patch"),
-    everywhere("renderer", CONFIG, "profiles/status", "patch"),
-    everywhere("renderer", "", "events", "create"),
-    everywhere("renderer", "", "events", "patch"),
-    everywhere("renderer", "authorization.k8s.io", "subjectaccessreviews", "create"),
-    at_home("renderer", "configmaps", "create", ""),
-    at_home("renderer", "configmaps", "patch", ""),
-    at_home("renderer", "configmaps", "delete", ""),
-    at_home("renderer", "secrets", "create", ""),
-    at_home("renderer", "secrets", "patch", ""),
-    at_home("renderer", "secrets", "delete", ""),
-    at_home("renderer", "secrets", "get", "sluice-random"),
-    everywhere("deployer", LIB, "sveltosclusters", "list"),
-    everywhere("deployer", LIB, "sveltosclusters", "watch"),
-    everywhere("deployer", "cluster.x-k8s.io", "clusters", "list"),
-    everywhere("deployer", "cluster.x-k8s.io", "clusters", "watch"),
-    everywhere("deployer", "", "secrets", "list"),
-    everywhere("deployer", "", "secrets", "watch"),
-    everywhere("deployer", CONFIG, "clustersummaries", "create"),
-    everywhere("deployer", CONFIG, "clustersummaries", "patch"),
-    everywhere("deployer", CONFIG, "clustersummaries", "delete"),
-    everywhere("deployer", CONFIG, "clustersummaries/status", "patch"),
-    everywhere("deployer", CONFIG, "clusterconfigurations", "create"),
-    everywhere("deployer", CONFIG, "clusterconfigurations", "patch"),
-    everywhere("deployer", CONFIG, "clusterconfigurations", "delete"),
-    everywhere("deployer", CONFIG, "clusterconfigurations/status", "patch"),
-    at_home("deployer", "configmaps", "list", ""),
-    everywhere("inspect", LIB, "eventsources", "list"),
-    everywhere("inspect", LIB, "eventtriggers", "list"),
-    everywhere("inspect", LIB, "eventbasedaddons", "list"),
-    everywhere("inspect", LIB, "sveltosclusters", "list"),
-    everywhere("inspect", LIB, "clustersets", "list"),
-    everywhere("inspect", LIB, "sets", "list"),
-    everywhere("inspect", LIB, "eventreports", "list"),
-    everywhere("inspect", CONFIG, "clusterprofiles", "list"),
-    everywhere("inspect", CONFIG, "profiles", "list"),
-    everywhere("inspect", CONFIG, "clusterconfigurations", "list"),
-    everywhere("inspect", "cluster.x-k8s.io", "clusters", "list"),
-    everywhere("inspect", "authentication.k8s.io", "tokenreviews", "create"),
+/// As `deploy/helm/sluice/templates/_rights.tpl` gives them; `e2e/tests/rights.rs` compares.
+const RULES: &[Rule] = &[
+    all("agent", LIB, &["sveltosclusters"], FOLLOW),
+    all("agent", CAPI, &["clusters"], FOLLOW),
+    all("agent", "", &["secrets"], FOLLOW),
+    all(
+        "renderer",
+        LIB,
+        &[
+            "eventsources",
+            "eventtriggers",
+            "eventbasedaddons",
+            "sveltosclusters",
+            "clustersets",
+            "sets",
+            "rolerequests",
+        ],
+        FOLLOW,
+    ),
+    all("renderer", CONFIG, &["profiles", "clusterprofiles"], FOLLOW),
+    all("renderer", CAPI, &["clusters"], FOLLOW),
+    all("renderer", "", &["configmaps", "secrets"], FOLLOW),
+    all("renderer", CONFIG, &["clusterprofiles"], &["get", "create", "patch", "delete"]),
+    all("renderer", LIB, &["eventreports"], KEEP),
+    all(
+        "renderer",
+        LIB,
+        &[
+            "eventreports/status",
+            "eventsources/status",
+            "eventtriggers/status",
+            "eventbasedaddons/status",
+            "sveltosclusters/status",
+            "clustersets/status",
+            "sets/status",
+            "rolerequests/status",
+        ],
+        &["patch"],
+    ),
+    all("renderer", CONFIG, &["clusterprofiles/status", "profiles/status"], &["patch"]),
+    all("renderer", "", &["events"], &["create", "patch"]),
+    all("renderer", "authorization.k8s.io", &["subjectaccessreviews"], &["create"]),
+    home("renderer", &["configmaps", "secrets"], KEEP),
+    Rule { name: "sluice-random", ..home("renderer", &["secrets"], &["get"]) },
+    all("deployer", LIB, &["sveltosclusters"], FOLLOW),
+    all("deployer", CAPI, &["clusters"], FOLLOW),
+    all("deployer", "", &["secrets"], FOLLOW),
+    all("deployer", CONFIG, &["clustersummaries", "clusterconfigurations"], KEEP),
+    all("deployer", CONFIG, &["clustersummaries/status", "clusterconfigurations/status"], &["patch"]),
+    home("deployer", &["configmaps"], &["list"]),
+    all(
+        "inspect",
+        LIB,
+        &[
+            "eventsources",
+            "eventtriggers",
+            "eventbasedaddons",
+            "sveltosclusters",
+            "clustersets",
+            "sets",
+            "eventreports",
+        ],
+        &["list"],
+    ),
+    all("inspect", CONFIG, &["clusterprofiles", "profiles", "clusterconfigurations"], &["list"]),
+    all("inspect", CAPI, &["clusters"], &["list"]),
+    all("inspect", "authentication.k8s.io", &["tokenreviews"], &["create"]),
 ];
+
+/// Every call of every stage.
+pub(super) fn needs() -> impl Iterator<Item = Need> {
+    let of_resource = |rule: &'static Rule, resource: &'static str| {
+        let Rule { stage, group, namespace, name, .. } = *rule;
+        rule.verbs.iter().map(move |verb| Need { stage, group, resource, verb, namespace, name })
+    };
+    RULES
+        .iter()
+        .flat_map(move |rule| rule.resources.iter().flat_map(move |resource| of_resource(rule, resource)))
+}
 
 // === impl Need ===
 
 impl Need {
+    /// Whose account needs it.
+    pub(super) fn stage(&self) -> &'static str {
+        self.stage
+    }
+
     /// As a SubjectAccessReview asks for it.
     pub(super) fn attributes(&self) -> Value {
         let (resource, subresource) = self.resource.split_once('/').unwrap_or((self.resource, ""));
@@ -179,12 +188,14 @@ fn of_resource(check: &str, rights: &[&(Need, bool)]) -> Finding {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     #[test]
     fn a_subresource_is_asked_for_as_such() {
-        let need = everywhere("renderer", LIB, "sets/status", "patch");
+        let need = needs().find(|need| need.resource == "sets/status").unwrap();
         let asked = need.attributes();
         assert_eq!(
             (asked["resource"].as_str(), asked["subresource"].as_str()),
@@ -195,7 +206,8 @@ pub(super) mod tests {
 
     #[test]
     fn no_need_is_there_twice() {
-        let twice = NEEDS.iter().enumerate().filter(|(at, need)| NEEDS[..*at].contains(need));
+        let all: Vec<Need> = needs().collect();
+        let twice = all.iter().enumerate().filter(|(at, need)| all[..*at].contains(need));
         assert_eq!(twice.count(), 0);
     }
 }

@@ -7,7 +7,7 @@ use sluice_bus::{BusReport, ServerReport, StreamReport};
 use sluice_kube::Discovered;
 
 use super::facts::ClusterFacts;
-use super::rights::NEEDS;
+use super::rights::needs;
 use super::*;
 
 const NOW: i64 = 1_800_000_000;
@@ -97,7 +97,7 @@ fn well() -> Facts {
             .map(|stage| deployment(stage, 2))
             .into()),
         secrets: Ok(of_nats.into_iter().chain(of_bus).collect()),
-        rights: Ok(NEEDS.iter().map(|need| (*need, true)).collect()),
+        rights: Ok(needs().map(|need| (need, true)).collect()),
         bus: Ok(bus()),
         problems: Ok(BTreeMap::new()),
         clusters: Ok(vec![ClusterFacts {

@@ -6,26 +6,18 @@ use sluice_api::object;
 
 use super::facts::Facts;
 use super::finding::{Area, Finding};
+use crate::original::{CONTROLLERS, stop_it};
 
 const AREA: Area = Area { name: "install", see: "docs/operations/install.md" };
 const COEXIST: Area = Area { name: "sveltos", see: "docs/migration.md#one-writer-at-a-time" };
 const STAGES: [&str; 4] = ["agent", "matcher", "renderer", "deployer"];
-/// Controllers of the original by the names of their Deployments, and what they write.
-const OTHERS: [(&str, &str); 6] = [
-    ("addon-controller", "deploys profiles"),
-    ("event-manager", "makes profiles of events"),
-    ("sveltos-agent-manager", "writes EventReports"),
-    ("sc-manager", "writes the status of SveltosClusters"),
-    ("hc-manager", "writes the status of health checks"),
-    ("access-manager", "makes tenants' accounts"),
-];
 
 pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
     let deployments = match &facts.deployments {
         Ok(deployments) => deployments,
         Err(why) => return vec![AREA.skip("deployments", why)],
     };
-    let mut findings: Vec<Finding> = OTHERS.map(|(name, does)| other(deployments, name, does)).into();
+    let mut findings: Vec<Finding> = CONTROLLERS.map(|(name, does)| other(deployments, name, does)).into();
     if facts.pre {
         return findings;
     }
@@ -38,18 +30,14 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
 }
 
 fn other(deployments: &[Value], name: &str, does: &str) -> Finding {
-    let running = deployments
-        .iter()
-        .find(|object| object::name(object) == name && replicas(object, "/spec/replicas") > 0);
-    match running {
+    let named = deployments.iter().filter(|object| object::name(object) == name);
+    match named.filter_map(stop_it).next() {
         None => COEXIST.fine(name, "it does not run"),
-        Some(there) => {
-            let namespace = object::namespace(there);
-            let says = format!(
-                "{namespace}/{name} runs: it {does}, and so does Sluice; both would write the same objects"
-            );
-            COEXIST.wrong(name, says, format!("kubectl -n {namespace} scale deployment {name} --replicas=0"))
-        }
+        Some(remedy) => COEXIST.wrong(
+            name,
+            format!("it runs: it {does}, and so does Sluice; both would write the same"),
+            remedy,
+        ),
     }
 }
 
