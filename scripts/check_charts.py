@@ -128,8 +128,19 @@ def check_everything(documents):
     expect("--cluster=default/shop" in args, f"everything: {args}")
     nodes = find(documents, "NetworkPolicy", "sluice-to-bus")["spec"]
     expect(nodes["podSelector"]["matchLabels"]["app.kubernetes.io/name"] == "nats" and nodes["policyTypes"] == ["Ingress"], "everything: who reaches the bus")
-    covered = {component for one in documents if one["kind"] == "NetworkPolicy" for component in components(one)}
-    expect(covered >= {*STAGES, "inspect"}, f"everything: policies for {covered}")
+    wanted = {
+        "sluice-bus": {*STAGES, "inspect"},
+        "sluice-api": {"agent", "renderer", "deployer", "inspect", "setup"},
+        "sluice-charts": {"renderer"},
+        "sluice-from-metrics": set(STAGES),
+        "sluice-from-inspect": {"inspect"},
+    }
+    for name, whom in wanted.items():
+        found = set(components(find(documents, "NetworkPolicy", name)))
+        expect(found == whom, f"everything: {name} is for {sorted(found)}")
+    rest = find(documents, "NetworkPolicy", "sluice")["spec"]
+    names_only = [rule["ports"] for rule in rest["egress"]] == [[{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]]
+    expect("ingress" not in rest and rest["policyTypes"] == ["Ingress", "Egress"] and names_only, "everything: the default is not to deny")
 
 
 def components(policy):
