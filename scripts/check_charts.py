@@ -185,7 +185,7 @@ def check_on_server(name, documents):
     run("kubectl", "--kubeconfig", kubeconfig, "create", "namespace", "projectsveltos")
     run("kubectl", "--kubeconfig", kubeconfig, "create", "namespace", "team-a")
     text = yaml.safe_dump_all([one for one in documents if one["kind"] not in OTHERS])
-    done = run("kubectl", "--kubeconfig", kubeconfig, "-n", "projectsveltos", "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-", text=text)
+    done = run("kubectl", "--kubeconfig", kubeconfig, "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-", text=text)
     expect(done.returncode == 0, f"{name}: {done.stderr}")
 
 

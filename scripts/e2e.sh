@@ -34,7 +34,8 @@ assets() {
 
 KUBEBUILDER_ASSETS="$(assets)"
 HELM="$(scripts/install-helm.sh)"
-export KUBEBUILDER_ASSETS HELM
+PYTHONPATH="$(scripts/python-yaml.sh)"
+export KUBEBUILDER_ASSETS HELM PYTHONPATH
 cargo build --locked --workspace --bins
 if [ "${1:-}" = --only-rights ]; then
   exec cargo test --locked -p sluice-e2e --test rights -- --ignored

@@ -42,6 +42,17 @@ pub struct Running {
 // === impl Installation ===
 
 impl Installation {
+    /// A cluster in which nothing is installed.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn none(dir: &Path, server: &str, admin: &str) -> anyhow::Result<Self> {
+        let (dir, server) = (dir.to_owned(), server.to_owned());
+        let there = Self { admin: dir.join("admin.kubeconfig"), dir, server };
+        std::fs::write(&there.admin, admin)?;
+        Ok(there)
+    }
+
     /// Installs both charts with these values, by `helm`, which `HELM` names.
     ///
     /// # Errors

@@ -135,3 +135,50 @@ async fn every_right_of_a_stage_is_asked_for_and_its_absence_is_named() {
     }
     assert!(unmissed.is_empty(), "rights that nobody asks for: {unmissed:#?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd, kube-apiserver and helm: make e2e"]
+async fn every_manifest_is_taken_by_a_real_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let plane = ControlPlane::start(&assets().unwrap(), dir.path()).await.unwrap();
+    let cluster = Installation::none(dir.path(), plane.server_url(), &plane.kubeconfig()).unwrap();
+    cluster.kubectl(&["create", "namespace", "projectsveltos"]).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let path = |name: &str| root.join(name).display().to_string();
+    let overlay = |component: &str| {
+        let folder = dir.path().join(format!("overlay-{component}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        // kustomize takes paths that are relative to it.
+        let up = "../".repeat(folder.components().count());
+        let of =
+            |name: &str| format!("{up}{}", path(&format!("deploy/kustomize/{name}")).trim_start_matches('/'));
+        let text = format!(
+            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [{:?}]\ncomponents: [{:?}, {:?}]\n",
+            of("base"),
+            of("components/nats"),
+            of(&format!("components/{component}"))
+        );
+        std::fs::write(folder.join("kustomization.yaml"), text).unwrap();
+        ("--kustomize", folder.display().to_string())
+    };
+    let files = [
+        "deploy/install.yaml",
+        "deploy/managed/read.yaml",
+        "deploy/managed/apply.yaml",
+        "deploy/managed/admin.yaml",
+    ];
+    let mut all: Vec<_> = files.into_iter().map(|name| ("--filename", path(name))).collect();
+    all.push(("--kustomize", path("deploy/agent")));
+    all.extend(["ha", "network-policies", "openshift"].map(overlay));
+    for (flag, what) in all {
+        let arguments = ["apply", "--server-side", "--dry-run=server", "--validate=strict", flag, &what];
+        if let Err(error) = cluster.kubectl(&arguments) {
+            panic!("{what}: {error:#}");
+        }
+    }
+    let checked = Command::new(root.join("scripts/check_charts.py"))
+        .env("CHECK_CHARTS_SERVER", dir.path().join("admin.kubeconfig"))
+        .output()
+        .unwrap();
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+}
