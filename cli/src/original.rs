@@ -1,4 +1,4 @@
-//! The controllers of Sveltos, which write the same objects.
+//! Who writes the same objects: the controllers of Sveltos, and our stages.
 
 use serde_json::Value;
 use sluice_api::object;
@@ -19,4 +19,15 @@ pub(crate) fn stop_it(deployment: &Value) -> Option<String> {
     let runs = deployment.pointer("/spec/replicas").and_then(Value::as_u64).unwrap_or(0) > 0;
     let is_one = CONTROLLERS.iter().any(|(controller, _)| *controller == name);
     (runs && is_one).then(|| format!("kubectl -n {namespace} scale deployment {name} --replicas=0"))
+}
+
+/// The same of a stage of ours.
+pub(crate) fn stop_us(deployment: &Value) -> Option<String> {
+    let (namespace, name) = (object::namespace(deployment), object::name(deployment));
+    let runs = deployment.pointer("/spec/replicas").and_then(Value::as_u64).unwrap_or(0) > 0;
+    let writes = ["renderer", "deployer"].iter().any(|stage| {
+        object::label(deployment, "app.kubernetes.io/part-of") == Some("sluice")
+            && object::label(deployment, "app.kubernetes.io/component") == Some(stage)
+    });
+    (runs && writes).then(|| format!("kubectl -n {namespace} scale deployment {name} --replicas=0"))
 }

@@ -9,4 +9,5 @@ pub mod installed;
 pub mod mistakes;
 pub mod scenario;
 pub mod survival;
+pub mod taken_over;
 pub mod up;

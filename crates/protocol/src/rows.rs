@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sluice_api::model::Feature;
-use sluice_api::{ClusterRef, Digest, ObjectKey, ProfileId, ServiceAccount, TriggerId};
+use sluice_api::{ClusterRef, Digest, ObjectKey, ProfileId, ServiceAccount, TriggerId, names};
 
 use crate::subject::{cluster_shard, hash_shard};
 use crate::{About, ProblemKey, Row, Shard};
@@ -280,6 +280,29 @@ impl Status {
 }
 
 // === impl Cause ===
+
+impl EventCause {
+    /// What makes names differ that are generated for this event; `what` says of which kind they are.
+    pub fn identity<'a>(&'a self, what: &'a str) -> Vec<&'a str> {
+        let mut parts = vec![
+            what,
+            self.trigger.as_str(),
+            self.cluster.kind.lower(),
+            &self.cluster.namespace,
+            &self.cluster.name,
+            &self.source,
+        ];
+        if let Some(item) = &self.item {
+            parts.extend([&*item.gvk.group, &*item.gvk.kind, &*item.namespace, &*item.name]);
+        }
+        parts
+    }
+
+    /// Name of the profile that is made of the event, where its trigger has no format for it.
+    pub fn profile_name(&self) -> String {
+        names::generated(&self.identity("profile"))
+    }
+}
 
 impl From<EventCause> for Cause {
     fn from(event: EventCause) -> Self {

@@ -163,6 +163,8 @@ mod tests {
             redeployed: BTreeSet::new(),
             renewed: 0,
             releases: BTreeMap::new(),
+            formerly: String::new(),
+            adopted: BTreeMap::new(),
             objects: objects.into_iter().map(Arc::new).collect(),
             stay: None,
         };

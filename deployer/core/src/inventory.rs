@@ -50,6 +50,14 @@ pub struct Inventory {
     /// The releases of charts that are its, by `namespace/name`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub releases: BTreeMap<String, Release>,
+    /// What another controller had called the profile when this was taken over from it: objects may say so until they are changed. Former
+    /// versions do not know it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub formerly: String,
+    /// Those releases that Helm had installed when they were taken over from another controller, as they were then. Former versions do
+    /// not know it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub adopted: BTreeMap<String, Release>,
     /// Everything it may have created. Written before the first of them is.
     pub objects: BTreeSet<Arc<ObjectKey>>,
     /// Those of them that are never deleted: they said so when they were rendered, or a chart brought them along. Former versions
@@ -169,6 +177,8 @@ mod tests {
             complete: true,
             redeployed: ["0".to_owned()].into(),
             renewed: 7,
+            formerly: "sveltos-x".into(),
+            adopted: BTreeMap::from([("n/r".to_owned(), release.clone())]),
             releases: BTreeMap::from([("n/r".to_owned(), release)]),
             stay: Some([key.clone()].into()),
             objects: [Arc::new(key)].into(),
@@ -203,6 +213,8 @@ mod tests {
             redeployed: BTreeSet::new(),
             renewed: 0,
             releases: BTreeMap::new(),
+            formerly: String::new(),
+            adopted: BTreeMap::new(),
             objects: BTreeSet::new(),
             stay: None,
         };

@@ -15,6 +15,12 @@ pub(crate) fn content_of(object: &Value) -> Option<String> {
     })
 }
 
+/// The release that Helm has installed an object with, as `namespace/name`.
+pub(crate) fn installed_by(object: &Value) -> Option<Box<str>> {
+    let says = |name: &str| object::annotation(object, &format!("meta.helm.sh/release-{name}"));
+    Some(format!("{}/{}", says("namespace")?, says("name")?).into())
+}
+
 /// Whether an object says that it stays when nobody wants it any more.
 pub(crate) fn keeps(object: &Value) -> bool {
     object::annotation(object, "helm.sh/resource-policy")

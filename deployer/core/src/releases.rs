@@ -36,6 +36,11 @@ pub struct ReleaseSummary {
     pub conflict: Option<String>,
 }
 
+/// Whether two releases are of the same version of a chart, with the same values. The address that it came from is no matter.
+pub(crate) fn is_same(one: &Release, other: &Release) -> bool {
+    (&one.version, &one.values) == (&other.version, &other.values)
+}
+
 /// What is said of a release, under which name.
 pub(crate) fn path(policy: &Policy) -> String {
     format!("{}/{}", policy.namespace, policy.name)

@@ -142,6 +142,8 @@ pub struct Live {
     pub hash: Option<String>,
     /// Which profile deployed it.
     pub owner: Option<OwningProfile>,
+    /// Of what no profile has deployed: the release that Helm has installed it with, as `namespace/name`.
+    pub installed_by: Option<Box<str>>,
     /// Whether it has been deleted, and stays only until its finalizers are done.
     pub going: bool,
     /// Whether it says that it stays when nobody wants it any more.
@@ -223,6 +225,7 @@ impl Live {
             uid: object::text(object, &["metadata", "uid"]).to_owned(),
             resource_version: object::text(object, &["metadata", "resourceVersion"]).to_owned(),
             hash: marks::content_of(object),
+            installed_by: if owner.is_none() { marks::installed_by(object) } else { None },
             owner,
             going: !object::text(object, &["metadata", "deletionTimestamp"]).is_empty(),
             keeps: marks::keeps(object),

@@ -8,6 +8,7 @@ use sluice_protocol::rows::Desired;
 use super::{Ended, Job, JobContext, Knowledge, Phase};
 use crate::inventory::Inventory;
 use crate::prepare::Prepared;
+use crate::releases;
 use crate::request::{Live, OwningProfile, Request};
 
 impl Job {
@@ -25,6 +26,8 @@ impl Job {
             renewed: self.inventory().map_or(0, |known| known.renewed),
             releases: self.inventory().map(|known| known.releases.clone()).unwrap_or_default(),
             objects: self.run.objects.keys().map(|key| self.shared(key)).collect(),
+            formerly: self.inventory().map(|known| known.formerly.clone()).unwrap_or_default(),
+            adopted: self.run.adopted.clone(),
             stay: Some(self.run.staying_objects()),
         };
         inventory.releases.extend(self.run.releases.clone());
@@ -95,7 +98,7 @@ impl Job {
             None => None,
             Some(live)
                 if self.has(key, live, context)
-                    && self.is_as_wanted(live, &one)
+                    && (self.is_as_wanted(live, &one) || self.is_adopted(live, &one))
                     && !(self.owns(live) && self.redeploy.is_due(key)) =>
             {
                 return;
@@ -114,13 +117,44 @@ impl Job {
     }
 
     /// Whether the object has the content that is wanted, and, where it is this profile's, says of it what is true now: the
-    /// tiers that others decide by among it.
+    /// tiers that others decide by among it. What was taken over may go on naming it as it was called before.
     fn is_as_wanted(&self, live: &Live, one: &Prepared) -> bool {
-        live.hash.as_deref() == Some(&one.hash)
-            && (!self.owns(live) || live.owner == Live::of(&one.object).owner)
+        if live.hash.as_deref() != Some(&one.hash) {
+            return false;
+        }
+        let wanted = Live::of(&one.object).owner;
+        match (&live.owner, &wanted) {
+            (Some(owner), Some(wanted)) if self.is_former(owner) => {
+                (owner.tier, owner.reference_tier) == (wanted.tier, wanted.reference_tier)
+            }
+            _ => !self.owns(live) || live.owner == wanted,
+        }
     }
 
+    /// Whether Helm has made it, in a release that is wanted as it was then. Values that the chart draws at random would be others.
+    fn is_adopted(&self, live: &Live, one: &Prepared) -> bool {
+        if self.run.adopted.is_empty() || !self.owns(live) {
+            return false;
+        }
+        let reference = Live::of(&one.object).owner.unwrap_or_default().reference;
+        releases::path_of_error(&reference).is_some_and(|path| self.run.adopted.contains_key(path))
+    }
+
+    /// Whether it is this profile's: it says so, or it has been taken over as it was and nobody has written to it since.
     pub(super) fn owns(&self, live: &Live) -> bool {
-        live.owner.as_ref().is_some_and(|owner| owner.is(&self.profile))
+        match (&live.owner, &live.installed_by) {
+            (Some(owner), _) => owner.is(&self.profile) || self.is_former(owner),
+            (None, Some(release)) => {
+                self.inventory().is_some_and(|known| known.releases.contains_key(&**release))
+            }
+            (None, None) => false,
+        }
+    }
+
+    // D-1049: what was taken over is known by its former names.
+    /// Whether that is what the profile was called where it was taken over from.
+    fn is_former(&self, owner: &OwningProfile) -> bool {
+        let formerly = self.inventory().map(|known| known.formerly.as_str()).unwrap_or_default();
+        !formerly.is_empty() && owner.name == formerly && owner.kind == self.profile.kind()
     }
 }

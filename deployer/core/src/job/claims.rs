@@ -76,13 +76,23 @@ impl Job {
             };
             self.claimed.insert(key.clone().into());
             match context.claims.claim_release(&key, &self.profile, want) {
-                Ok(()) => self.run.releases.extend(policy.release.clone().map(|release| (path, release))),
+                Ok(()) => self.have_release(path, policy),
                 Err(Denied { by, .. }) => {
                     let text = release_conflict(&path, &by.to_string(), self.unable.get(&path));
                     self.run.errors.insert(releases::error_key(&path), Fault::lost(text));
                 }
             }
         }
+    }
+
+    // D-1048: what Helm has installed stays until its chart or values change.
+    fn have_release(&mut self, path: String, policy: &Policy) {
+        let Some(wanted) = policy.release.clone() else { return };
+        let taken_over = self.inventory().and_then(|known| known.adopted.get(&path));
+        if let Some(release) = taken_over.filter(|release| releases::is_same(release, &wanted)).cloned() {
+            self.run.adopted.insert(path.clone(), release);
+        }
+        self.run.releases.insert(path, wanted);
     }
 
     /// Whether another profile has the release that these objects are of.

@@ -148,7 +148,8 @@ impl Job {
         let stay = Some(self.run.staying_objects());
         let same = held.inventory.objects.iter().map(AsRef::as_ref).eq(self.run.objects.keys())
             && held.inventory.stay == stay
-            && held.inventory.releases == self.run.releases;
+            && held.inventory.releases == self.run.releases
+            && held.inventory.adopted == self.run.adopted;
         if same && held.inventory.complete == complete && !self.redeploy.is_asked() {
             return self.settle(context.now);
         }
@@ -158,6 +159,7 @@ impl Job {
         inventory.objects = self.run.objects.keys().map(|key| self.shared(key)).collect();
         inventory.stay = stay;
         inventory.releases.clone_from(&self.run.releases);
+        inventory.adopted.clone_from(&self.run.adopted);
         self.phase = Phase::Recording;
         self.write(inventory, context);
         Ended::NotYet

@@ -20,6 +20,8 @@ pub(super) struct Run {
     pub(super) objects: BTreeMap<ObjectKey, Prepared>,
     /// The releases of charts that it has.
     pub(super) releases: Releases,
+    /// Those of them that are as Helm had installed them when they were taken over.
+    pub(super) adopted: Releases,
     /// Objects that were just seen to be absent.
     pub(super) absent: BTreeSet<ObjectKey>,
     /// What is left behind because it says that it stays.
@@ -47,7 +49,7 @@ impl Run {
     /// Ends: whether anything was changed. Objects are prepared again when there is more to do; a fleet of profiles at rest
     /// is small.
     pub(super) fn end(&mut self) -> bool {
-        (self.objects, self.releases, self.absent) = Default::default();
+        (self.objects, self.releases, self.adopted, self.absent) = Default::default();
         std::mem::take(&mut self.changed)
     }
 }

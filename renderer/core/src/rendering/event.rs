@@ -228,27 +228,10 @@ impl EventRender<'_> {
 
     fn profile_name(&self, dot: &Data<'_>) -> Result<String> {
         let Some(format) = &self.trigger.profile_name_format else {
-            return Ok(names::generated(&self.identity("profile")));
+            return Ok(self.cause.profile_name());
         };
         let name = self.template(format, dot).and_then(object_name);
         name.map_err(|error| error.within("spec.profileNameFormat"))
-    }
-
-    /// What makes generated names differ.
-    fn identity<'i>(&'i self, what: &'i str) -> Vec<&'i str> {
-        let cause = self.cause;
-        let mut parts = vec![
-            what,
-            cause.trigger.as_str(),
-            cause.cluster.kind.lower(),
-            &cause.cluster.namespace,
-            &cause.cluster.name,
-            &cause.source,
-        ];
-        if let Some(item) = &cause.item {
-            parts.extend([&*item.gvk.group, &*item.gvk.kind, &*item.namespace, &*item.name]);
-        }
-        parts
     }
 
     fn policy(
@@ -273,7 +256,7 @@ impl EventRender<'_> {
             .map_err(|error| named(item, &key, error))?;
         source.shared = false;
         source.name = names::generated(
-            &[&self.identity("content")[..], &[&*key.0, &*key.1, &*key.2, &*item.path]].concat(),
+            &[&self.cause.identity("content")[..], &[&*key.0, &*key.1, &*key.2, &*item.path]].concat(),
         );
         source.namespace = NAMESPACE.to_owned();
         let data = content::data(&item.kind, &source.texts);

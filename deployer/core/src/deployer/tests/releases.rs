@@ -97,3 +97,100 @@ fn errors_of_a_charts_objects_are_of_the_feature_helm_alone() {
     let helm = summary.helm.as_ref().unwrap();
     assert!(helm.errors[0].contains("b is refused") && helm.releases[0].conflict.is_none());
 }
+
+/// What Helm had installed with this content, after it was taken over for profile `p`.
+fn taken_over(content: &str) -> Fixture {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(releasing("p", 100, vec![config_map("a", "drawn"), config_map("b", "drawn")])));
+    for object in fixture.objects.values_mut() {
+        object["data"]["a"] = content.into();
+        object["metadata"]["annotations"] =
+            json!({"meta.helm.sh/release-namespace": "web", "meta.helm.sh/release-name": "site"});
+    }
+    let stored = fixture.inventories.get_mut("p").unwrap();
+    let mut inventory = (*stored.inventory).clone();
+    inventory.adopted.clone_from(&inventory.releases);
+    stored.inventory = inventory.into();
+    fixture.calls.clear();
+    fixture.restart();
+    fixture
+}
+
+#[test]
+fn what_helm_has_installed_is_left_as_it_is_until_its_values_or_its_version_change() {
+    let mut fixture = taken_over("as Helm drew it");
+    let mut wanted = releasing("p", 100, vec![config_map("a", "drawn"), config_map("b", "drawn")]);
+    fixture.row("p", Some(wanted.clone()));
+    assert_eq!(fixture.state("p"), Some(State::Provisioned));
+    assert_eq!(fixture.calls, [] as [&str; 0]);
+    // Another owner finds it, too.
+    fixture.restart();
+    fixture.row("p", Some(wanted.clone()));
+    assert_eq!(fixture.calls, [] as [&str; 0]);
+    assert!(fixture.objects.values().all(|object| object["data"]["a"] == "as Helm drew it"));
+    // What is missing is made.
+    fixture.objects.pop_first();
+    fixture.restart();
+    fixture.row("p", Some(wanted.clone()));
+    assert_eq!(fixture.names(), ["a", "b"]);
+    let applied: Vec<_> = fixture.calls.iter().filter(|call| call.starts_with("apply")).collect();
+    assert_eq!(applied, ["apply a"]);
+
+    wanted.policies[0].release.as_mut().unwrap().values = "1".into();
+    fixture.row("p", Some(wanted));
+    assert!(fixture.objects.values().all(|object| object["data"]["a"] == "drawn"));
+    assert!(fixture.inventories["p"].inventory.adopted.is_empty());
+}
+
+#[test]
+fn what_helm_has_installed_and_nobody_wants_any_more_goes() {
+    let mut fixture = taken_over("as Helm drew it");
+    fixture.pass_former_calls();
+    fixture.row("p", Some(releasing("p", 100, vec![config_map("a", "drawn")])));
+    assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Provisioned)));
+    assert_eq!(fixture.objects.values().next().unwrap()["data"]["a"], "as Helm drew it");
+    fixture.row("p", None);
+    fixture.wait();
+    assert_eq!(fixture.names(), [] as [&str; 0]);
+}
+
+#[test]
+fn what_another_controller_calls_otherwise_is_ours_as_it_is() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    let wanted = |data: &str| desired("p", 100, vec![config_map("a", data)]);
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1"), config_map("b", "1")])));
+    for object in fixture.objects.values_mut() {
+        object["metadata"]["annotations"]["projectsveltos.io/owner-name"] = "sveltos-x".into();
+        object["metadata"]["annotations"]["projectsveltos.io/reference-name"] = "sveltos-y".into();
+    }
+    let stored = fixture.inventories.get_mut("p").unwrap();
+    let mut inventory = (*stored.inventory).clone();
+    inventory.formerly = "sveltos-x".into();
+    stored.inventory = inventory.into();
+    fixture.restart();
+    fixture.pass_former_calls();
+    fixture.calls.clear();
+    fixture.row("p", Some(wanted("1")));
+    assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Provisioned)));
+    assert!(!fixture.calls.contains(&"apply a".to_owned()), "{:?}", fixture.calls);
+    // What changes says what it is called now.
+    fixture.row("p", Some(wanted("2")));
+    let annotations = &fixture.objects.values().next().unwrap()["metadata"]["annotations"];
+    assert_eq!(annotations["projectsveltos.io/owner-name"], "p");
+    fixture.row("p", None);
+    assert_eq!(fixture.names(), [] as [&str; 0]);
+}
+
+#[test]
+fn what_others_have_is_not_ours_because_it_is_called_so() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    let object = fixture.objects.values_mut().next().unwrap();
+    object["metadata"]["annotations"]["projectsveltos.io/owner-name"] = "sveltos-x".into();
+    fixture.restart();
+    fixture.row("p", None);
+    assert_eq!(fixture.names(), ["a"], "the inventory says nothing of a former name");
+}
