@@ -42,9 +42,10 @@ fmt-check:
 lint: ## clippy, warnings are errors
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
-doc: ## the API documentation, warnings are errors; decisions and links of the documents
+doc: ## the API documentation, warnings are errors; decisions, links and messages of the documents
 	scripts/check_decisions.py
 	scripts/check_links.py
+	scripts/check_troubleshooting.py
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 unit: ## unit, property and integration tests against a real nats-server
