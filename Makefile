@@ -42,10 +42,11 @@ fmt-check:
 lint: ## clippy, warnings are errors
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
-doc: ## the API documentation, warnings are errors; decisions, links and messages of the documents
+doc: ## the API documentation, warnings are errors; decisions, links, messages and kinds of the documents
 	scripts/check_decisions.py
 	scripts/check_links.py
 	scripts/check_troubleshooting.py
+	scripts/kind_pages.py --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 unit: ## unit, property and integration tests against a real nats-server
@@ -59,8 +60,9 @@ style: ## sizes of files and functions, whether the simulation's mutants fit the
 	scripts/perf_judge_test.py
 	simulation/mutants.py --check
 
-crds: ## write deploy/crds anew
+crds: ## write deploy/crds and docs/kinds anew
 	cargo run --quiet --locked -p sluice-api --example write_crds -- deploy/crds
+	scripts/kind_pages.py
 
 crds-check:
 	scripts/check_crds.sh
