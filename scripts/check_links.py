@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The documents hold together: every relative link of every `.md` leads to a file and to a heading, `docs/SUMMARY.md` lists every page
-of `docs`, the picture is the one that its script makes, and the changelog has notes for the version of the workspace.
+of `docs`, manifests that a how-to shows are those in the folder beside it, the picture is the one that its script makes, and the
+changelog has notes for the version of the workspace.
 """
 
 import pathlib
@@ -14,6 +15,7 @@ SKIPPED = {"target", "build", "dist", ".git", ".sluice"}
 FOREIGN = ["e2e/seeds/0", "crates/chart/tests/charts/"]
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
+MANIFEST = re.compile(r"^```yaml\n(.*?)^```$", re.M | re.S)
 HEADING = re.compile(r"^#{1,6} (.+)$", re.M)
 
 
@@ -59,6 +61,15 @@ def unlisted():
             yield f"docs/SUMMARY.md does not list {name}"
 
 
+def unlike():
+    """Manifests of a how-to that are not in its folder, where the tests of documents build them."""
+    for path in sorted((ROOT / "docs/how-to").glob("*.md")):
+        files = [file.read_text() for file in path.with_suffix("").rglob("*.yaml")]
+        for block in MANIFEST.findall(path.read_text()):
+            if not any(block in file for file in files):
+                yield f"docs/how-to/{path.name}: no file of docs/how-to/{path.stem} holds its manifest {block.splitlines()[:4]}"
+
+
 def fails(*command: str):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
@@ -68,8 +79,8 @@ def fails(*command: str):
 def main() -> int:
     wrong = [f"{path.relative_to(ROOT)}: {text}" for path in documents() for text in broken(path)]
     version = re.search(r'^version = "(.+)"$', (ROOT / "Cargo.toml").read_text(), re.M).group(1)
-    wrong += [*unlisted(), *fails("scripts/picture.py", "--check"), *fails("scripts/release-notes.sh", version)]
-    print(*wrong, sep="\n", file=sys.stderr) if wrong else print("links, summary, picture and release notes are well")
+    wrong += [*unlisted(), *unlike(), *fails("scripts/picture.py", "--check"), *fails("scripts/release-notes.sh", version)]
+    print(*wrong, sep="\n", file=sys.stderr) if wrong else print("links, summary, manifests, picture and release notes are well")
     return 1 if wrong else 0
 
 
