@@ -215,12 +215,13 @@ class Rows:
 
     def __init__(self, kind, states, known, common):
         self.kind, self.states, self.known, self.common = kind, states, known, common
-        self.lines, self.silent = [], []
+        # Under the top-level field that they are in; their own table is that of "".
+        self.tables, self.silent = {"": []}, []
 
     def add(self, path: str, schema: dict, struct: str, is_said: bool = False):
         """All fields of an object; `is_said`: what holds for it has been said of one around it."""
         required = schema.get("required", [])
-        for name, field in (schema.get("properties") or {}).items():
+        for name, field in sorted((schema.get("properties") or {}).items()):
             self.field(f"{path}.{name}", field, name in required, lookup(self.known, struct, name), is_said)
 
     def field(self, path, schema, is_required, found, is_said):
@@ -233,8 +234,10 @@ class Rows:
         if is_shared:
             meaning += f" Its fields: [{shared[0]}]({shared[0].lower()}.md#fields)."
         kind = "text" if all(f"`{value}`" in meaning for value in schema.get("enum", [])) and "enum" in schema else type_of(schema)
-        cells = [f"`{path}`", kind, default(schema, is_required), meaning, state]
-        self.lines.append("| " + " | ".join(cell.replace("\n", " ").replace("|", "\\|") for cell in cells) + " |")
+        _, top, *below = path.split(".")
+        cells = [f"`{'.'.join(below) or top}`", kind, default(schema, is_required), meaning, state]
+        row = "| " + " | ".join(cell.replace("\n", " ").replace("|", "\\|") for cell in cells) + " |"
+        self.tables.setdefault(top if below else "", []).append(row)
         is_leaf = not any(schema.get(part) for part in ("items", "properties"))
         if is_leaf and not is_said:
             self.silent.append(path)
@@ -290,8 +293,9 @@ def page(kind: str, struct: str, section: str, other: str, known: dict, is_writt
         rows.add(part, schema.get(part, {}), of, is_written)
         if rows.silent and part == "spec":
             sys.exit(f"kind_pages: docs/compatibility.md says nothing of {kind}: {', '.join(rows.silent)}")
-        if rows.lines:
-            parts += ["### Status" if part == "status" else "### Spec", table(rows.lines)]
+        for top, lines in rows.tables.items():
+            heading = f"#### {part}.{top}" if top else f"### {part.capitalize()}"
+            parts += [heading, table(lines)] if lines else []
     return "\n\n".join(parts) + "\n"
 
 

@@ -12,14 +12,14 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LINK = re.compile(r"(\]\()((?:\.\./)+[^)\s#]*)(#[^)\s]*)?\)")
+LINK = re.compile(r"(\]\()((?:\.\./)+[^)\s#]*|[\w./-]*README\.md)(#[^)\s]*)?\)")
 
 
 def moved(page: str, link: str) -> str:
     """The link in the site, of a page below docs/."""
     target = (ROOT / "docs" / page).parent.joinpath(link).resolve()
     if target.is_relative_to(ROOT / "docs"):
-        return link
+        return re.sub(r"README\.md$", "index.md", link)
     base = os.environ.get("SLUICE_REPOSITORY", "").rstrip("/") or ROOT.as_uri()
     return f"{base}/{target.relative_to(ROOT).as_posix()}"
 
