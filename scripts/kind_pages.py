@@ -3,7 +3,7 @@
 
 - What a kind is for stands in docs/kinds/<kind>/purpose.txt, its example beside it; the tests of documents give the commands of a page.
 - Paths, types and defaults are those of deploy/crds, meanings the doc comments of crates/api/src/wire.
-- How well a field is supported says docs/compatibility.md.
+- How well a field is supported says docs/compatibility.md, and docs/charts.md of the options of a chart.
 """
 
 import pathlib
@@ -33,11 +33,13 @@ WRITTEN = [
 STATUS = {"ClusterProfile": "ProfileStatus", "Profile": "ProfileStatus", "Set": "ClusterSetStatus"}
 # What a field that others have, too, is called by them.
 SHARED = {"ClusterSummary": {"spec.clusterProfileSpec": "spec"}}
+# These stand in the table of options, and are fields of the chart itself.
+OF_CHARTS = {"repositoryURL", "signatureVerification", "provenanceVerification"}
 # Of such a field nobody needs to know what is in it.
-WITHOUT = ("no effect", "problem", "not written", "refused")
+WITHOUT = ("no effect", "problem", "not written", "refused", "the trigger or profile is refused")
 # Of what Kubernetes has for every kind.
-MEANINGS = {"status.conditions": "Conditions as Kubernetes has them: `Ready` says whether all is well, and if not, why."}
-STATES = {"status.conditions": "works"}
+MEANINGS = {"status.conditions": "Conditions as Kubernetes has them."}
+STATES = {"status.conditions": "works: `Ready` says whether all is well, and if not, why"}
 STRUCT = re.compile(r"^pub struct (\w+)(?:<[^>]*>)? \{\n(.*?)^\}", re.M | re.S)
 FIELD = re.compile(r"((?:    ///[^\n]*\n)*)((?:    #\[[^\n]*\n)*)    pub (?:r#)?(\w+): ([^\n]+),\n")
 
@@ -169,11 +171,33 @@ def support(kind: str, section: str) -> dict:
     return states
 
 
-def state_of(states: dict, path: str) -> str:
+def options() -> dict:
+    """The same of the options of a chart; what holds for all others is that of `*`."""
+    page = (ROOT / "docs/charts.md").read_text(encoding="utf-8")
+    rows = re.search(r"^## Options$\n+\| option \| state \|\n\|[-|]+\|\n((?:\|.*\n)+)", page, re.M)
+    if not rows:
+        sys.exit("kind_pages: docs/charts.md has no table of options")
+    states = {}
+    for line in rows[1].splitlines():
+        names, state = [cell.strip() for cell in line.strip("|").split(" | ")]
+        found, words = re.findall(r"`([\w.]+)`", names), re.sub(r"`[\w.]+`,?", "", names).strip()
+        if words == "all others":
+            states["helmCharts.options.*"] = state.partition(", and ")[0]
+        # Of some values only: `repositoryURL` of a Flux source.
+        state = f"{words}: {state}" if words else state
+        for name in found:
+            place = "helmCharts." if name in OF_CHARTS else "helmCharts.options."
+            states[place + name] = state
+    return states
+
+
+def state_of(states: dict, path: str, is_leaf: bool) -> str:
     """As a page in docs/kinds has it."""
     path = path.replace("[]", "").removeprefix("spec.")
+    if is_leaf and path.startswith("helmCharts.options."):
+        states = {path: states.get("helmCharts.options.*", ""), **states}
     state = states.get(path, "") or (states.get("status", "") if re.fullmatch(r"status\.\w+", path) else "")
-    state = re.sub(r"^work\b", "works", state)
+    state = re.sub(r"^(?:are|have) ", "", re.sub(r"^(work|mean)\b", r"\1s", state)).replace("names them", "names it")
     return re.sub(r"\]\((?![a-z]+:)", "](../", state)
 
 
@@ -213,8 +237,8 @@ def default(schema: dict, is_required: bool) -> str:
 class Rows:
     """The rows of the tables of a kind."""
 
-    def __init__(self, kind, states, known, common):
-        self.kind, self.states, self.known, self.common = kind, states, known, common
+    def __init__(self, states, known, common, is_written):
+        self.states, self.known, self.common, self.is_written = states, known, common, is_written
         # Under the top-level field that they are in; their own table is that of "".
         self.tables, self.silent = {"": []}, []
 
@@ -227,7 +251,8 @@ class Rows:
     def field(self, path, schema, is_required, found, is_said):
         meaning, inner = found or (schema.get("description", ""), "")
         meaning = meaning or schema.get("description", "") or MEANINGS.get(path, "")
-        state = state_of(self.states, path) or STATES.get(path, "")
+        is_leaf = not any(schema.get(part) for part in ("items", "properties"))
+        state = state_of(self.states, path, is_leaf) or ("" if self.is_written else STATES.get(path, ""))
         is_said = is_said or bool(state)
         shared = self.common.get(path)
         is_shared = shared is not None and path not in MEANINGS and (schema.get("properties") or schema.get("items", {}).get("properties"))
@@ -238,7 +263,6 @@ class Rows:
         cells = [f"`{'.'.join(below) or top}`", kind, default(schema, is_required), meaning, state]
         row = "| " + " | ".join(cell.replace("\n", " ").replace("|", "\\|") for cell in cells) + " |"
         self.tables.setdefault(top if below else "", []).append(row)
-        is_leaf = not any(schema.get(part) for part in ("items", "properties"))
         if is_leaf and not is_said:
             self.silent.append(path)
         if is_shared or path in MEANINGS or state.startswith(WITHOUT):
@@ -275,6 +299,8 @@ def page(kind: str, struct: str, section: str, other: str, known: dict, is_writt
     folder = KINDS / kind.lower()
     defined = definition(kind)
     schema, states, common = newest(defined), support(kind, section), common_paths(kind, other)
+    if kind == "ClusterProfile":
+        states = {**states, **options()}
     if other and section == "EventTrigger":
         states = {**support(other, "ClusterProfile and Profile"), **states}
     versions = " and ".join(f"`{defined['group']}/{version['name']}`" for version in reversed(defined["versions"]))
@@ -289,7 +315,7 @@ def page(kind: str, struct: str, section: str, other: str, known: dict, is_writt
     parts += [more] if more else []
     parts += ["## Fields", LEGEND]
     for part, of in (("spec", struct), ("status", STATUS.get(kind, struct.replace("Spec", "Status")))):
-        rows = Rows(kind, states, known, common)
+        rows = Rows(states, known, common, is_written)
         rows.add(part, schema.get(part, {}), of, is_written)
         if rows.silent and part == "spec":
             sys.exit(f"kind_pages: docs/compatibility.md says nothing of {kind}: {', '.join(rows.silent)}")
