@@ -1,4 +1,4 @@
-//! What the README says of a running Sluice: its commands are given beside a `sluice up`, with the real `kubectl`.
+//! What the README and the quick start say of a running Sluice: their commands are given beside a `sluice up`, with the real `kubectl`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -66,10 +66,11 @@ impl Person {
         })
     }
 
-    /// Gives a command of the README, until it prints what is shown: what follows from an event takes a moment.
+    /// Gives a command of a document; one that only looks until it prints what is shown: what follows from an event takes a moment.
     fn give(&mut self, shown: &Shown) {
         let wanted: Vec<String> = shown.output.iter().map(|line| self.plain(line)).collect();
-        let only_looks = shown.line.contains(" get ");
+        let is_question = |name: &&str| shown.line.contains(&format!("/sluice {name} "));
+        let only_looks = shown.line.contains(" get ") || READ_ONLY.iter().any(|name| is_question(name));
         let deadline = Instant::now() + PATIENCE;
         loop {
             let (code, printed) = self.call(&shown.line);
@@ -143,4 +144,16 @@ fn what_the_readme_says_to_try_prints_what_it_shows() {
     assert!(lines.len() >= 5, "{lines:?}");
     let missing: Vec<_> = lines.iter().filter(|line| !told.contains(&person.plain(line))).collect();
     assert!(missing.is_empty(), "{missing:#?} of\n{}", told.join("\n"));
+}
+
+#[test]
+fn the_quick_start_prints_what_it_shows() {
+    let place = tempfile::tempdir().unwrap();
+    let commands = Document::read("docs/quick-start.md").commands();
+    let (mut up, mut person) = start(place.path());
+    up.line("try ");
+    // What is started stands in the README, too.
+    let given: Vec<_> = commands.iter().filter(|shown| shown.line != "make up").collect();
+    assert!(given.len() >= 9, "{given:#?}");
+    given.into_iter().for_each(|shown| person.give(shown));
 }
