@@ -70,7 +70,7 @@ impl Person {
     fn give(&mut self, shown: &Shown) {
         let wanted: Vec<String> = shown.output.iter().map(|line| self.plain(line)).collect();
         let is_question = |name: &&str| shown.line.contains(&format!("/sluice {name} "));
-        let only_looks = shown.line.contains(" get ") || READ_ONLY.iter().any(|name| is_question(name));
+        let only_looks = shown.line.contains(" get ") || READ_ONLY.iter().any(is_question);
         let deadline = Instant::now() + PATIENCE;
         loop {
             let (code, printed) = self.call(&shown.line);
