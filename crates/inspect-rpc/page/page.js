@@ -29,17 +29,24 @@ const time = (micros) => (micros ? new Date(micros / 1000).toISOString().replace
 const clusterOf = (text) => text.replace(/^[a-z]+:/, "");
 const full = (namespace, name) => (namespace ? namespace + "/" + name : name);
 
-class Refused extends Error {}
+// That an answer needs another token.
+class Refused extends Error {
+  constructor(said) {
+    super(said.error);
+    this.login = said.login;
+  }
+}
 
 async function ask(path, parameters) {
   const query = new URLSearchParams(Object.entries(parameters || {}).filter(([, value]) => value));
+  // The one that was shown here; one that a login gave is in a cookie, which no script sees.
   const token = sessionStorage.getItem("token");
   const answer = await fetch("api/" + path + (query.size ? "?" + query : ""), {
     signal: shown.signal,
     headers: token ? { authorization: "Bearer " + token } : {},
     cache: "no-store",
   });
-  if (answer.status === 401) throw new Refused((await answer.json()).error);
+  if (answer.status === 401 || answer.status === 403) throw new Refused(await answer.json());
   if (!answer.ok) throw new Error((await answer.json().catch(() => ({}))).error || answer.statusText);
   return answer;
 }
@@ -275,18 +282,52 @@ async function show() {
     main.replaceChildren(...content.flat(3).filter(Boolean));
   } catch (error) {
     if (mine !== shown || error.name === "AbortError") return;
-    login.hidden = !(error instanceof Refused);
-    main.replaceChildren(make("p", { class: "note" }, error.message));
-    if (error instanceof Refused) document.getElementById("token").focus();
+    refuse(error);
   } finally {
     if (mine === shown) main.setAttribute("aria-busy", "false");
   }
 }
 
+function refuse(error) {
+  login.hidden = !(error instanceof Refused);
+  document.getElementById("issuer").hidden = !error.login;
+  main.replaceChildren(make("p", { class: "note" }, error.message));
+  if (error instanceof Refused) document.getElementById(error.login ? "go" : "token").focus();
+}
+
+// Whose token it is, where an issuer says so, and until when.
+async function session() {
+  const { name, until } = await askJson("session").catch(() => ({}));
+  if (!name) return;
+  document.getElementById("session").hidden = false;
+  document.getElementById("who").textContent = name;
+  // No timer is longer.
+  setTimeout(() => {
+    shown.abort();
+    refuse(new Refused({ error: "Your login has expired. Log in again.", login: true }));
+  }, Math.min(until * 1000 - Date.now(), 2 ** 31 - 1));
+}
+
+// A login comes back to the page without the view: it is kept here, and in no address that another server sees.
+function comeBack() {
+  const back = sessionStorage.getItem("back");
+  sessionStorage.removeItem("back");
+  if (back && !location.hash) history.replaceState(null, "", "#" + back.replace(/^#/, ""));
+}
+
+document.getElementById("go").addEventListener("click", () => {
+  sessionStorage.removeItem("token");
+  sessionStorage.setItem("back", location.hash);
+});
+document.getElementById("logout").addEventListener("click", async () => {
+  sessionStorage.removeItem("token");
+  await fetch("logout", { method: "POST" });
+  location.reload();
+});
 login.addEventListener("submit", (event) => {
   event.preventDefault();
   sessionStorage.setItem("token", document.getElementById("token").value.trim());
-  show();
+  show().then(session);
 });
 document.getElementById("search").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -303,4 +344,5 @@ addEventListener("keydown", (event) => {
   }
 });
 addEventListener("hashchange", show);
-show();
+comeBack();
+show().then(session);

@@ -1,20 +1,27 @@
 //! Who may ask.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use sha2::{Digest as _, Sha256};
 use tonic::Status;
 
+pub(crate) use self::oidc::{Caller, LONGEST, Refused, Secret, shown};
+pub use self::oidc::{Oidc, OidcSettings};
 pub use self::reviews::Reviews;
 use self::reviews::Unsure;
 pub use self::token_file::TokenFile;
 
+mod cookies;
 mod jwt;
+mod oidc;
 mod reviews;
 mod token_file;
 mod turns;
+
+pub(crate) use self::cookies::Cookies;
 
 /// What a token is known by here: it is never kept, and never logged.
 pub(crate) type Hash = [u8; 32];
@@ -28,20 +35,37 @@ pub enum Authentication {
     TokenFile(TokenFile),
     /// By a token that the management cluster knows.
     Kubernetes(Reviews),
+    /// By a token of an issuer of OpenID Connect.
+    Oidc(Arc<Oidc>),
 }
 
 // === impl Authentication ===
 
 impl Authentication {
-    /// Whether this peer may ask with what it says of itself.
-    pub(crate) async fn check(&self, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<(), Status> {
+    /// Who logs browsers in, where they may.
+    pub(crate) fn page(&self) -> Option<&Arc<Oidc>> {
+        match self {
+            Self::Oidc(oidc) => oidc.page().is_some().then_some(oidc),
+            _ => None,
+        }
+    }
+
+    /// Whether this peer may ask with what it says of itself, and who it is, where that is known. A browser that asks for answers of
+    /// the page may show its token in cookies.
+    pub(crate) async fn check(
+        &self,
+        headers: &HeaderMap,
+        peer: Option<IpAddr>,
+        is_of_page: bool,
+    ) -> Result<Option<Caller>, Status> {
         let known = match self {
-            Self::None => return Ok(()),
+            Self::None => return Ok(None),
+            Self::Oidc(oidc) => return by_issuer(oidc, headers, is_of_page).await.map(Some),
             Self::TokenFile(file) => file.holds(&hash(bearer(headers)?)).map_err(Unsure::Away),
             Self::Kubernetes(reviews) => reviews.knows(bearer(headers)?, peer).await,
         };
         match known {
-            Ok(true) => Ok(()),
+            Ok(true) => Ok(None),
             Ok(false) => Err(Status::unauthenticated(match self {
                 Self::Kubernetes(_) => "the management cluster does not know this token; it may have expired",
                 _ => "this token is not one that counts; it may have been replaced",
@@ -52,6 +76,30 @@ impl Authentication {
             Err(Unsure::Busy) => Err(Status::resource_exhausted(
                 "too many unknown tokens of this address are being asked about; ask again",
             )),
+        }
+    }
+}
+
+async fn by_issuer(oidc: &Oidc, headers: &HeaderMap, is_of_page: bool) -> Result<Caller, Status> {
+    let cookies = oidc.page().filter(|_| is_of_page && !headers.contains_key(AUTHORIZATION)).map(Cookies::of);
+    let checked = match cookies.and_then(|cookies| cookies.token(headers)) {
+        Some(token) => oidc.check(&token).await,
+        None => oidc.check(bearer(headers)?).await,
+    };
+    checked.map_err(Status::from)
+}
+
+impl From<Refused> for Status {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Token(why) => Self::unauthenticated(format!("this token does not count: {why}")),
+            Refused::Caller(why) => Self::permission_denied(why),
+            Refused::Away(why) => {
+                Self::unavailable(format!("nobody can tell whether this token counts: {why}"))
+            }
+            Refused::Busy => {
+                Self::resource_exhausted("too many logins of this address are being completed; log in again")
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use tower::{Layer, Service};
 
 use crate::auth::Authentication;
 use crate::deadline::deadline;
-use crate::page::{self, ANSWERS, FILES};
+use crate::page::{self, ANSWERS, FILES, LOGIN};
 
 /// Paths of the health service: whoever looks after the process has no token.
 const HEALTH: &str = "/grpc.health.v1.Health/";
@@ -65,13 +65,17 @@ where
             }
             let path = request.uri().path();
             let is_of_page = page && path.starts_with(ANSWERS);
-            let needs_none = path.starts_with(HEALTH) || (page && FILES.contains(&path));
-            if !needs_none && let Err(refused) = authentication.check(request.headers(), peer(&request)).await
-            {
-                return Ok(match is_of_page {
-                    true => page::refused(&refused).map(Body::new),
-                    false => refused.into_http(),
-                });
+            let is_login = || authentication.page().is_some() && LOGIN.contains(&path);
+            let needs_none = path.starts_with(HEALTH) || (page && (FILES.contains(&path) || is_login()));
+            if !needs_none {
+                match authentication.check(request.headers(), peer(&request), is_of_page).await {
+                    Ok(Some(caller)) => drop(request.extensions_mut().insert(caller)),
+                    Ok(None) => {}
+                    Err(refused) if is_of_page => {
+                        return Ok(page::refused(&refused, authentication.page().is_some()).map(Body::new));
+                    }
+                    Err(refused) => return Ok(refused.into_http()),
+                }
             }
             inner.call(request).await
         })
@@ -79,7 +83,7 @@ where
 }
 
 /// The address that a connection comes from.
-fn peer(request: &Request<Body>) -> Option<IpAddr> {
+pub(crate) fn peer<B>(request: &Request<B>) -> Option<IpAddr> {
     let parts = request.extensions();
     let encrypted = parts.get::<TlsConnectInfo<TcpConnectInfo>>().map(TlsConnectInfo::get_ref);
     let connection = parts.get::<TcpConnectInfo>().or(encrypted)?;

@@ -26,6 +26,6 @@ mod server;
 mod service;
 mod status;
 
-pub use auth::{Authentication, Reviews, TokenFile};
+pub use auth::{Authentication, Oidc, OidcSettings, Reviews, TokenFile};
 pub use client::{Access, Client, Lines};
 pub use server::{Serving, Settings, serve};

@@ -2,25 +2,27 @@
 //!
 //! Its files are part of the program and name nothing outside of this server. They need no token; every answer does.
 
+mod login;
 mod questions;
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{Query, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use futures::stream;
+use axum::{Extension, Json, Router};
+use futures::{StreamExt as _, stream};
 use serde::Serialize;
 use serde_json::json;
 use sluice_inspect::{InspectError, Inspector, Listed};
 use tokio::sync::Semaphore;
+
+use crate::auth::{Caller, Oidc};
 
 use self::questions::{Cluster, Namespace, Object};
 
@@ -33,6 +35,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 const TOGETHER: usize = 100;
 /// Where answers are: what is below needs a token.
 pub(crate) const ANSWERS: &str = "/ui/api/";
+/// Where browsers log in and out, which needs none.
+pub(crate) const LOGIN: [&str; 3] = ["/ui/login", "/ui/callback", "/ui/logout"];
 /// The page itself, which needs none. Whatever is not here does.
 pub(crate) const FILES: [&str; 5] = ["/", "/ui", "/ui/", "/ui/page.css", "/ui/page.js"];
 
@@ -55,7 +59,7 @@ type Answered<T> = Result<Json<T>, Refusal>;
 
 /// The page and its answers. Where nobody needs a token, only a browser that was sent to this machine by its name or address is answered:
 /// a page of somebody else could give its own name our address.
-pub(crate) fn router(inspector: Inspector, needs_token: bool) -> Router {
+pub(crate) fn router(inspector: Inspector, needs_token: bool, oidc: Option<Arc<Oidc>>) -> Router {
     let (turns, journals) = (Arc::new(Semaphore::new(AT_ONCE)), Arc::new(Semaphore::new(JOURNALS)));
     let answers = Router::new()
         .route("/clusters", get(clusters))
@@ -67,6 +71,7 @@ pub(crate) fn router(inspector: Inspector, needs_token: bool) -> Router {
         .route("/explain", get(explain))
         .route("/trace", get(trace))
         .route("/journal", get(journal))
+        .route("/session", get(login::session))
         .with_state(Answers { inspector, turns, journals });
     Router::new()
         .route("/", get(|| async { Redirect::temporary("/ui/") }))
@@ -81,18 +86,20 @@ pub(crate) fn router(inspector: Inspector, needs_token: bool) -> Router {
             get(|| async { file("text/javascript; charset=utf-8", include_str!("../page/page.js")) }),
         )
         .nest(ANSWERS.trim_end_matches('/'), answers)
+        .merge(oidc.map(login::router).unwrap_or_default())
         .layer(from_fn(guarded))
         .layer(from_fn(move |request, next| meant(needs_token, request, next)))
 }
 
 /// A refusal of a caller without a token that counts, for the page.
-pub(crate) fn refused(status: &tonic::Status) -> Response {
+pub(crate) fn refused(status: &tonic::Status, may_log_in: bool) -> Response {
     let code = match status.code() {
         tonic::Code::Unauthenticated => StatusCode::UNAUTHORIZED,
+        tonic::Code::PermissionDenied => StatusCode::FORBIDDEN,
         tonic::Code::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
         _ => StatusCode::SERVICE_UNAVAILABLE,
     };
-    Refusal(code, status.message().to_owned()).into_response()
+    (code, Json(json!({"error": status.message(), "login": may_log_in}))).into_response()
 }
 
 fn file(kind: &'static str, text: &'static str) -> impl IntoResponse {
@@ -199,7 +206,11 @@ async fn trace(State(answers): Asked, Query(asked): Query<Object>) -> Answered<s
 }
 
 /// What happens from now on, one JSON object a line, until the reader goes.
-async fn journal(State(answers): Asked, Query(asked): Query<Cluster>) -> Result<Response, Refusal> {
+async fn journal(
+    State(answers): Asked,
+    caller: Option<Extension<Caller>>,
+    Query(asked): Query<Cluster>,
+) -> Result<Response, Refusal> {
     let Ok(turn) = answers.journals.clone().try_acquire_owned() else {
         return Err(Refusal::busy("too many journals are open; close one"));
     };
@@ -213,6 +224,8 @@ async fn journal(State(answers): Asked, Query(asked): Query<Cluster>) -> Result<
             .collect();
         (!lines.is_empty()).then_some((Ok::<_, Infallible>(text), (told, turn)))
     });
+    let expires = async move { Caller::expires(caller.as_deref()).await };
+    let lines = lines.take_until(Box::pin(expires));
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(lines)).into_response())
 }
 
@@ -263,6 +276,7 @@ mod tests {
     fn the_page_names_nothing_outside_of_this_server() {
         for text in [
             include_str!("../page/index.html"),
+            include_str!("../page/failed.html"),
             include_str!("../page/page.css"),
             include_str!("../page/page.js"),
         ] {

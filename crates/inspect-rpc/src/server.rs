@@ -78,7 +78,10 @@ impl Settings {
     fn browsers(&self, inspector: &Inspector) -> Routes {
         let needs_token = !matches!(self.authentication, Authentication::None);
         match self.page {
-            true => Routes::from(page::router(inspector.clone(), needs_token)),
+            true => {
+                let login = self.authentication.page().cloned();
+                Routes::from(page::router(inspector.clone(), needs_token, login))
+            }
             false => Routes::default(),
         }
     }
@@ -91,8 +94,8 @@ impl Settings {
         let (listen, open) = (self.listen, matches!(self.authentication, Authentication::None));
         anyhow::ensure!(
             !open || listen.ip().is_loopback(),
-            "--listen {listen}: whoever reaches this address could ask; add --token-file FILE or --authenticate \
-             kubernetes, or listen on 127.0.0.1"
+            "--listen {listen}: whoever reaches this address could ask; add --token-file FILE, --authenticate \
+             kubernetes or --authenticate oidc, or listen on 127.0.0.1"
         );
         if !open && self.tls.is_none() && !listen.ip().is_loopback() {
             tracing::warn!(%listen, "tokens come unencrypted; add --tls-cert and --tls-key, unless something before it encrypts");

@@ -1,5 +1,6 @@
 //! The methods: each checks its question, waits for its turn, and asks the [`Inspector`].
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use tokio::time::Instant;
 use tonic::{Request, Response, Status};
 
 use crate::answer::{Answer, Terms, late};
+use crate::auth::Caller;
 use crate::convert;
 use crate::deadline::Deadline;
 use crate::questions;
@@ -140,15 +142,18 @@ impl Inspect for Service {
         &self,
         request: Request<proto::WatchJournalRequest>,
     ) -> Answered<Self::WatchJournalStream> {
+        let caller = request.extensions().get::<Caller>().cloned();
         let (asked, deadline) = asked(request);
         let filter = checked(questions::journal(asked))?;
         let terms = self.terms(deadline)?;
         let mut told = self.make(deadline, self.inspector.journal(filter)).await?;
         let answer = Answer::start(&self.tasks, terms, |sender| async move {
+            let mut expires = pin!(Caller::expires(caller.as_ref()));
             loop {
                 let lines = tokio::select! {
                     lines = told.next(TOGETHER) => lines,
                     unwanted = sender.unwanted() => return Err(unwanted),
+                    () = &mut expires => return Err(Status::unauthenticated("this token has expired")),
                 };
                 if lines.is_empty() {
                     return Err(Status::unavailable("the bus tells no more; ask again"));

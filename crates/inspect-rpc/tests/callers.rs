@@ -3,7 +3,6 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::{Value, json};
 use sluice_inspect::InspectError;
@@ -16,7 +15,7 @@ use tonic_health::pb::health_client::HealthClient;
 
 mod common;
 
-use common::{access, channel, client, file, settings, start_alone, with};
+use common::{access, certificates, channel, client, file, settings, start_alone, with};
 
 const GOOD: &str = "e30.eyJhIjoxfQ.Z29vZA";
 const OLD: &str = "e30.eyJhIjoxfQ.b2xk";
@@ -120,11 +119,6 @@ async fn health_needs_no_token_and_reflection_does() {
     let question = tonic_reflection::pb::v1::ServerReflectionRequest::default();
     let refused = reflection.server_reflection_info(futures::stream::iter([question])).await;
     assert_eq!(refused.map(drop).unwrap_err().code(), tonic::Code::Unauthenticated);
-}
-
-fn certificates(dir: &Path) {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/dev-certificates.sh");
-    assert!(Command::new(script).arg(dir).output().unwrap().status.success());
 }
 
 #[tokio::test]

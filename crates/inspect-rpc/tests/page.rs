@@ -3,52 +3,12 @@
 
 mod common;
 
-use std::net::SocketAddr;
-
-use serde_json::Value;
 use sluice_inspect_rpc::{Authentication, Settings, TokenFile};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use self::common::browser::{Said, get};
 use self::common::{client, file, settings, start, start_alone, with};
-
-struct Said {
-    code: u16,
-    headers: String,
-    body: String,
-}
-
-impl Said {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap()
-    }
-}
-
-async fn get(address: SocketAddr, path: &str, more: &str) -> Said {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let host = if more.contains("host:") { String::new() } else { format!("host: {address}\r\n") };
-    stream
-        .write_all(format!("GET {path} HTTP/1.1\r\n{host}connection: close\r\n{more}\r\n").as_bytes())
-        .await
-        .unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).await.unwrap();
-    let (headers, body) = text.split_once("\r\n\r\n").unwrap();
-    let code = headers.split(' ').nth(1).unwrap().parse().unwrap();
-    let headers = headers.to_lowercase();
-    let body = if headers.contains("transfer-encoding: chunked") { unchunked(body) } else { body.to_owned() };
-    Said { code, headers, body }
-}
-
-fn unchunked(mut rest: &str) -> String {
-    let mut whole = String::new();
-    while let Some((size, after)) = rest.split_once("\r\n") {
-        let size = usize::from_str_radix(size, 16).unwrap();
-        whole.push_str(&after[..size]);
-        rest = after[size..].trim_start_matches("\r\n");
-    }
-    whole
-}
 
 fn with_page(settings: Settings) -> Settings {
     Settings { page: true, ..settings }

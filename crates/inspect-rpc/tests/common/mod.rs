@@ -1,8 +1,11 @@
 //! A server over a real bus and a management cluster that a function plays.
 #![allow(clippy::unwrap_used, dead_code)]
 
+pub mod browser;
+
 use std::net::SocketAddr;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -97,3 +100,9 @@ pub fn file(dir: &Path, text: &str) -> std::path::PathBuf {
 
 /// What has not come by now will not.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An authority and certificates, as files.
+pub fn certificates(dir: &Path) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/dev-certificates.sh");
+    assert!(Command::new(script).arg(dir).output().unwrap().status.success());
+}
