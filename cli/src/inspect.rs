@@ -14,9 +14,12 @@ use sluice_tasks::{Kept, Tasks};
 use sluice_tera::Workers;
 use tokio::sync::watch;
 
+use self::oidc::Issuer;
 use crate::otlp::Otlp;
 use crate::print::say;
 use crate::reach::{Management, Reach};
+
+mod oidc;
 
 /// Pause before bus or management cluster are tried again.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -26,6 +29,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 #[command(after_help = "Examples:
   sluice inspect
   sluice inspect --listen 0.0.0.0:8090 --tls-cert tls.crt --tls-key tls.key --token-file tokens
+  sluice inspect --ui --authenticate oidc --oidc-issuer https://id.example --oidc-client-id sluice --oidc-page-url https://inspect.example/ui/
 
 It keeps nothing and writes nothing: run as many as you like. Bus and management cluster may be away; it says what is missing then.
 With accounts on the bus it has one of its own, `inspect`, which reads and writes nothing.")]
@@ -49,6 +53,8 @@ pub(crate) struct Args {
     #[arg(long, env = "SLUICE_INSPECT_UI")]
     ui: bool,
     #[command(flatten)]
+    issuer: Issuer,
+    #[command(flatten)]
     logs: LogArgs,
     #[command(flatten)]
     otlp: Otlp,
@@ -63,6 +69,8 @@ pub(crate) struct Args {
 enum Way {
     /// The management cluster, which is asked by TokenReviews.
     Kubernetes,
+    /// An issuer of OpenID Connect: --oidc-issuer.
+    Oidc,
 }
 
 impl Args {
@@ -101,12 +109,16 @@ impl Args {
     }
 
     fn settings(self, management: Reached<kube::Client>) -> anyhow::Result<Settings> {
+        if self.authenticate != Some(Way::Oidc) {
+            self.issuer.check_unused()?;
+        }
         let authentication = match (&self.token_file, self.authenticate) {
             (Some(file), _) => {
                 let opened = TokenFile::open(file);
                 Authentication::TokenFile(opened.map_err(|error| anyhow::anyhow!("--token-file {error}"))?)
             }
             (None, Some(Way::Kubernetes)) => Authentication::Kubernetes(Reviews::new(management)),
+            (None, Some(Way::Oidc)) => self.issuer.authentication()?,
             (None, None) => Authentication::None,
         };
         let tls = self.tls_cert.zip(self.tls_key);
