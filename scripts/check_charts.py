@@ -76,6 +76,37 @@ def check_restricted(name, documents):
             expect(mounted == {volume["name"] for volume in pod.get("volumes", [])}, f"{what}: volumes and mounts differ")
 
 
+def variables(documents, component):
+    container = find(documents, "Deployment", f"sluice-{component}")["spec"]["template"]["spec"]["containers"][0]
+    return {one["name"]: one.get("value") for one in container["env"]}
+
+
+def check_issuer(documents):
+    """Inspect with an issuer: its flags, its files and the way to it."""
+    env = variables(documents, "inspect")
+    wanted = {
+        "SLUICE_INSPECT_AUTHENTICATE": "oidc",
+        "SLUICE_INSPECT_OIDC_ISSUER": "https://id.example",
+        "SLUICE_INSPECT_OIDC_CLIENT_ID": "sluice",
+        "SLUICE_INSPECT_OIDC_GROUPS": "platform,on-call",
+        "SLUICE_INSPECT_OIDC_GROUPS_CLAIM": "groups",
+        "SLUICE_INSPECT_OIDC_AUDIENCE": "programs",
+        "SLUICE_INSPECT_OIDC_SCOPES": "openid email",
+        "SLUICE_INSPECT_OIDC_PAGE_URL": "https://inspect.example/ui/",
+        "SLUICE_INSPECT_OIDC_CLIENT_SECRET_FILE": "/etc/sluice/oidc-client/client-secret",
+        "SLUICE_INSPECT_OIDC_CA": "/etc/sluice/oidc-ca/ca.crt",
+    }
+    found = {name: env.get(name) for name in wanted}
+    expect(found == wanted, f"everything: {found}")
+    pod = find(documents, "Deployment", "sluice-inspect")["spec"]["template"]["spec"]
+    places = {mount["name"]: mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]}
+    secrets = {places[one["name"]]: one["secret"]["secretName"] for one in pod["volumes"] if "secret" in one}
+    for place, secret in {"tls": "inspect-tls", "oidc-client": "inspect-oidc", "oidc-ca": "inspect-oidc-ca"}.items():
+        expect(secrets.get(f"/etc/sluice/{place}") == secret, f"everything: {place} is {secrets}")
+    way = find(documents, "NetworkPolicy", "sluice-oidc")["spec"]["egress"]
+    expect(way == [{"to": [{"ipBlock": {"cidr": "198.51.100.7/32"}}], "ports": [{"port": 8443}]}], f"everything: {way}")
+
+
 def check_minimal(documents):
     for stage in [*STAGES, "inspect"]:
         deployment = find(documents, "Deployment", f"sluice-{stage}")
@@ -89,6 +120,8 @@ def check_minimal(documents):
         expect(pod["automountServiceAccountToken"] == (stage != "matcher"), f"minimal: token of {stage}")
         expect(env["SLUICE_NATS_URL"] == "nats://sluice-nats-0.sluice-nats-headless.projectsveltos.svc:4222", f"minimal: {env['SLUICE_NATS_URL']}")
         expect(bool(find(documents, "ClusterRole", f"sluice-{stage}")) == (stage != "matcher"), f"minimal: role of {stage}")
+    env = variables(documents, "inspect")
+    expect(env["SLUICE_INSPECT_AUTHENTICATE"] == "kubernetes" and "SLUICE_INSPECT_OIDC_ISSUER" not in env, "minimal: an issuer that nobody named")
     expect(find(documents, "ConfigMap", "stand-in-for-nats"), "minimal: the dependency is not there")
     expect(not [one for one in documents if one["kind"] == "NetworkPolicy"], "minimal: network policies that nobody asked for")
     wild = [rule for one in documents if one["kind"] == "ClusterRole" and "people" not in one["metadata"]["labels"].values()
@@ -126,12 +159,14 @@ def check_everything(documents):
     expect(find(documents, "ConfigMap", "sluice-extra") and find(documents, "ConfigMap", "sluice-text"), "everything: extra objects")
     args = find(documents, "Job", "sluice-setup")["spec"]["template"]["spec"]["containers"][0]["args"]
     expect("--cluster=default/shop" in args, f"everything: {args}")
+    check_issuer(documents)
     nodes = find(documents, "NetworkPolicy", "sluice-to-bus")["spec"]
     expect(nodes["podSelector"]["matchLabels"]["app.kubernetes.io/name"] == "nats" and nodes["policyTypes"] == ["Ingress"], "everything: who reaches the bus")
     wanted = {
         "sluice-bus": {*STAGES, "inspect"},
         "sluice-api": {"agent", "renderer", "deployer", "inspect", "setup"},
         "sluice-charts": {"renderer"},
+        "sluice-oidc": {"inspect"},
         "sluice-from-metrics": set(STAGES),
         "sluice-from-inspect": {"inspect"},
     }
@@ -160,6 +195,10 @@ def check_refusals(chart):
         ((*given, "--set", "bus.shards=0"), "shards"),
         ((*given, "--set", "bus.streamReplicas=2"), "streamReplicas"),
         ((*given, "--set", "matcher.autoscaling.kind=vpa"), "kind"),
+        ((*given, "--set", "inspect.oidc.issuer=http://id.example"), "issuer"),
+        ((*given, "--set", "inspect.oidc.issuer=https://id.example"), "inspect.oidc.clientId"),
+        ((*given, "--set", "inspect.oidc.pageUrl=https://inspect.example/ui/"), "inspect.oidc.issuer"),
+        ((*given, "--set", "inspect.oidc.pageUrl=https://inspect.example"), "pageUrl"),
     ]:
         said = rendered(chart, *arguments)
         expect(isinstance(said, str) and words in said, f"{arguments}: {said if isinstance(said, str) else 'was taken'}")
