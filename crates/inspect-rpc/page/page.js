@@ -102,19 +102,17 @@ const WRITTEN = (kind) => [
 ];
 
 async function fleet() {
-  const [clusters, problems, profiles, triggers] = await Promise.all(["clusters", "problems", "profiles", "triggers"].map((path) => askJson(path)));
-  const open = problems.found.filter((row) => row.severity !== "note");
-  const of = new Map();
-  for (const row of open) of.set(clusterOf(row.cluster), (of.get(clusterOf(row.cluster)) || 0) + 1);
-  const well = clusters.found.filter((line) => line.ready === "yes").length;
+  const said = await askJson("fleet");
+  const of = new Map(Object.entries(said.of).map(([cluster, count]) => [clusterOf(cluster), count]));
+  const well = said.found.filter((line) => line.ready === "yes").length;
   return [
     make("h1", {}, "Fleet"),
     make("ul", { class: "tiles" },
-      tile("", `${well} / ${clusters.found.length}`, "clusters ready"),
-      tile("profiles", profiles.found.length, "profiles"),
-      tile("triggers", triggers.found.length, "triggers"),
-      tile("problems", open.length, "open problems")),
-    missing([clusters, problems, profiles, triggers]),
+      tile("", `${well} / ${said.found.length}`, "clusters ready"),
+      tile("profiles", said.profiles, "profiles"),
+      tile("triggers", said.triggers, "triggers"),
+      tile("problems", said.problems, "open problems")),
+    missing([said]),
     table([
       ["Cluster", (row) => link(["cluster", row.namespace, row.name], full(row.namespace, row.name))],
       ["Ready", ready],
@@ -122,7 +120,7 @@ async function fleet() {
       ["Problems", (row) => String(of.get(full(row.namespace, row.name)) || "")],
       ["Labels", (row) => make("span", { class: "mono dim" }, row.labels.join(" "))],
       ["What is said of it", (row) => row.message],
-    ], clusters.found, "No cluster is registered: sluice register cluster"),
+    ], said.found, "No cluster is registered: sluice register cluster"),
   ];
 }
 

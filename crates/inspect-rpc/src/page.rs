@@ -2,6 +2,7 @@
 //!
 //! Its files are part of the program and name nothing outside of this server. They need no token; every answer does.
 
+mod fleet;
 mod login;
 mod questions;
 
@@ -62,6 +63,7 @@ type Answered<T> = Result<Json<T>, Refusal>;
 pub(crate) fn router(inspector: Inspector, needs_token: bool, oidc: Option<Arc<Oidc>>) -> Router {
     let (turns, journals) = (Arc::new(Semaphore::new(AT_ONCE)), Arc::new(Semaphore::new(JOURNALS)));
     let answers = Router::new()
+        .route("/fleet", get(fleet::fleet))
         .route("/clusters", get(clusters))
         .route("/profiles", get(profiles))
         .route("/triggers", get(triggers))

@@ -3,6 +3,7 @@
 
 mod common;
 
+use serde_json::json;
 use sluice_inspect_rpc::{Authentication, Settings, TokenFile};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -34,6 +35,13 @@ async fn a_browser_gets_the_page_and_the_answers_of_the_service() {
     let found = |said: Said| said.json()["found"].as_array().unwrap().len();
     assert!(found(get(to, "/ui/api/clusters", "").await) > 0);
     assert!(found(get(to, "/ui/api/shards", "").await) > 0);
+    let fleet = get(to, "/ui/api/fleet", "").await.json();
+    assert_eq!((fleet["profiles"].as_u64(), fleet["triggers"].as_u64()), (Some(2), Some(1)), "{fleet}");
+    assert_eq!(fleet["found"].as_array().unwrap().len(), 2, "{fleet}");
+    assert!(
+        fleet["of"].is_object() && fleet["problems"].is_u64() && fleet["missing"] == json!([]),
+        "{fleet}"
+    );
     let question = "cluster=default%2Fb&kind=ConfigMap&namespace=default&name=made";
     let traced = get(to, &format!("/ui/api/trace?{question}"), "").await.json();
     assert!(traced["found"][0]["hops"].as_array().unwrap().len() > 2, "{traced}");
