@@ -2,8 +2,9 @@
 "use strict";
 
 const VIEWS = [["", "Fleet"], ["pipeline", "Pipeline"], ["profiles", "Profiles"], ["triggers", "Triggers"], ["problems", "Problems"], ["journal", "Journal"]];
-// Rows of a table that are shown at once.
+// Rows of a table that are shown at once, and those that are drawn first: more than fit into a window.
 const ROWS = 200;
+const FIRST = 50;
 // Lines of the journal that are kept.
 const LINES = 300;
 // Times of which shares are told.
@@ -58,16 +59,18 @@ function table(columns, rows, none) {
   const body = make("tbody");
   const more = make("button", { type: "button" });
   let next = 0;
-  const add = () => {
-    for (const row of rows.slice(next, next + ROWS)) {
+  const add = (count) => {
+    for (const row of rows.slice(next, next + count)) {
       body.append(make("tr", {}, columns.map(([title, cell]) => make("td", { "data-of": title }, cell(row)))));
     }
-    next = Math.min(next + ROWS, rows.length);
+    next = Math.min(next + count, rows.length);
     more.textContent = `Show more (${rows.length - next} left)`;
     more.hidden = next >= rows.length;
   };
-  more.addEventListener("click", add);
-  add();
+  more.addEventListener("click", () => add(ROWS));
+  add(FIRST);
+  // The rest of them once these are painted.
+  if (next < rows.length) requestAnimationFrame(() => setTimeout(() => add(ROWS - FIRST)));
   const head = make("thead", {}, make("tr", {}, columns.map(([title]) => make("th", { scope: "col" }, title))));
   return make("div", { class: "wide" }, make("table", {}, head, body), more);
 }
