@@ -84,7 +84,8 @@ monitoring: need ## rules and dashboards: their tests, and every query against a
 	scripts/check_monitoring.py "$$CARGO_TARGET_DIR/debug/sluice"
 
 page: need ## the page of Inspect in a real browser (needs Chromium; by hand)
-	$(WITH_NATS); cargo build --locked --bin sluice; scripts/check_page.py "$$CARGO_TARGET_DIR/debug/sluice"
+	$(WITH_NATS); cargo build --locked --bin sluice; scripts/check_page.py "$$CARGO_TARGET_DIR/debug/sluice"; \
+	scripts/check_login.py "$$CARGO_TARGET_DIR/debug/sluice"
 
 survive: need ## real processes killed, paused and cut off; slow, not part of ci
 	$(WITH_NATS); cargo build --locked --workspace --bins; \
