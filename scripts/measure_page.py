@@ -3,7 +3,7 @@
 
     scripts/measure_page.py                                        # the page alone: answers are made here, of the same size and form
 
-    cargo build --release --locked -p sluice-cli
+    cargo build --release --locked --bin sluice
     cargo build --release --locked -p sluice-inspect --example fleet
     scripts/measure_page.py target/release/examples/fleet target/release/sluice [CLUSTERS [ROWS [PROBLEMS]]]
 
