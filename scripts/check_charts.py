@@ -199,6 +199,7 @@ def check_refusals(chart):
         ((*given, "--set", "inspect.oidc.issuer=https://id.example"), "inspect.oidc.clientId"),
         ((*given, "--set", "inspect.oidc.pageUrl=https://inspect.example/ui/"), "inspect.oidc.issuer"),
         ((*given, "--set", "inspect.oidc.pageUrl=https://inspect.example"), "pageUrl"),
+        ((*given, "--set", "inspect.oidc.issuer=https://id.example,inspect.oidc.clientId=a,inspect.oidc.pageUrl=https://a.example/ui/,inspect.ui=false"), "set inspect.ui"),
     ]:
         said = rendered(chart, *arguments)
         expect(isinstance(said, str) and words in said, f"{arguments}: {said if isinstance(said, str) else 'was taken'}")

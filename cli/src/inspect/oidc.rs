@@ -38,7 +38,7 @@ pub(super) struct Issuer {
     #[arg(long, env = "SLUICE_INSPECT_OIDC_SCOPES", value_name = "SCOPES", default_value = "openid email")]
     oidc_scopes: String,
     /// The page as browsers reach it, as https://inspect.example/ui/: then they log in at the issuer, which must know <URL>callback.
-    #[arg(long, env = "SLUICE_INSPECT_OIDC_PAGE_URL", value_name = "URL")]
+    #[arg(long, env = "SLUICE_INSPECT_OIDC_PAGE_URL", value_name = "URL", requires = "ui")]
     oidc_page_url: Option<String>,
 }
 
