@@ -20,6 +20,10 @@ const TOKEN: &str = "contract-admin";
 #[derive(Debug)]
 pub struct ControlPlane {
     server: String,
+    assets: PathBuf,
+    dir: PathBuf,
+    /// Arguments of etcd, and of the API server.
+    arguments: [Vec<String>; 2],
     processes: Vec<Process>,
 }
 
@@ -42,12 +46,41 @@ impl ControlPlane {
     pub async fn start(assets: &Path, dir: &Path) -> anyhow::Result<Self> {
         let [client, peer, secure] = free_ports()?;
         let etcd = format!("http://127.0.0.1:{client}");
-        let mut plane = Self { server: format!("https://127.0.0.1:{secure}"), processes: Vec::new() };
-        plane.spawn(assets, dir, "etcd", &etcd_arguments(dir, &etcd, peer))?;
-        std::fs::write(dir.join("tokens.csv"), format!("{TOKEN},admin,1,system:masters\n"))?;
-        plane.spawn(assets, dir, "kube-apiserver", &apiserver_arguments(dir, &etcd, secure))?;
-        plane.wait_until_ready(dir).await?;
+        let arguments = [etcd_arguments(dir, &etcd, peer), apiserver_arguments(dir, &etcd, secure)];
+        let (assets, dir, processes) = (assets.to_owned(), dir.to_owned(), Vec::new());
+        let server = format!("https://127.0.0.1:{secure}");
+        let mut plane = Self { server, assets, dir, arguments, processes };
+        std::fs::write(plane.dir.join("tokens.csv"), format!("{TOKEN},admin,1,system:masters\n"))?;
+        plane.run().await?;
         Ok(plane)
+    }
+
+    async fn run(&mut self) -> anyhow::Result<()> {
+        for (name, arguments) in ["etcd", "kube-apiserver"].into_iter().zip(self.arguments.clone()) {
+            self.spawn(name, &arguments)?;
+        }
+        self.wait_until_ready().await
+    }
+
+    /// Copies what etcd holds to a folder that is not there yet. The control plane is away meanwhile.
+    ///
+    /// # Errors
+    /// What cannot be copied, or does not come up again.
+    pub async fn back_up(&mut self, to: &Path) -> anyhow::Result<()> {
+        self.processes.clear();
+        copy(&self.dir.join("etcd"), to)?;
+        self.run().await
+    }
+
+    /// Puts what was copied in the place of what etcd holds.
+    ///
+    /// # Errors
+    /// What cannot be copied, or does not come up again.
+    pub async fn restore(&mut self, from: &Path) -> anyhow::Result<()> {
+        self.processes.clear();
+        std::fs::remove_dir_all(self.dir.join("etcd"))?;
+        copy(from, &self.dir.join("etcd"))?;
+        self.run().await
     }
 
     /// URL of the API server.
@@ -71,9 +104,9 @@ impl ControlPlane {
         )
     }
 
-    fn spawn(&mut self, assets: &Path, dir: &Path, name: &str, arguments: &[String]) -> anyhow::Result<()> {
-        let program = assets.join(name);
-        let log = File::create(dir.join(format!("{name}.log")))?;
+    fn spawn(&mut self, name: &str, arguments: &[String]) -> anyhow::Result<()> {
+        let program = self.assets.join(name);
+        let log = File::options().create(true).append(true).open(self.dir.join(format!("{name}.log")))?;
         let child = Command::new(&program)
             .args(arguments)
             .stdin(Stdio::null())
@@ -85,7 +118,7 @@ impl ControlPlane {
         Ok(())
     }
 
-    async fn wait_until_ready(&mut self, dir: &Path) -> anyhow::Result<()> {
+    async fn wait_until_ready(&mut self) -> anyhow::Result<()> {
         let server = Server::connect(&self.kubeconfig()).await?;
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
@@ -94,11 +127,11 @@ impl ControlPlane {
             }
             for process in &mut self.processes {
                 if let Some(status) = process.0.try_wait()? {
-                    bail!("a process of the control plane ended with {status}: {}", log_ends(dir));
+                    bail!("a process of the control plane ended with {status}: {}", log_ends(&self.dir));
                 }
             }
             if Instant::now() > deadline {
-                bail!("the control plane is not ready after {START_TIMEOUT:?}: {}", log_ends(dir));
+                bail!("the control plane is not ready after {START_TIMEOUT:?}: {}", log_ends(&self.dir));
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
@@ -159,6 +192,20 @@ fn free_ports<const N: usize>() -> anyhow::Result<[u16; N]> {
         *port = listener.local_addr()?.port();
     }
     Ok(ports)
+}
+
+fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &to)?;
+        } else {
+            std::fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
 }
 
 fn log_ends(dir: &Path) -> String {

@@ -10,9 +10,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sluice_api::yaml;
-use sluice_dryrun::Sources;
 use sluice_testbed::{Launch, Process, Programs, Replica, steady_port};
 
+use crate::chart_server::serve_charts;
 use crate::control_plane::ControlPlane;
 
 const NAMESPACE: &str = "projectsveltos";
@@ -275,6 +275,21 @@ impl Running {
         &self.operator
     }
 
+    /// The replica of a stage.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn replica(&mut self, stage: &str) -> anyhow::Result<&mut Replica> {
+        let mut replicas = self.replicas.iter_mut();
+        replicas.find(|replica| replica.stage() == stage).with_context(|| format!("there is no {stage}"))
+    }
+
+    /// Another replica takes the place of that of its stage.
+    pub fn replace(&mut self, replica: Replica) {
+        self.replicas.retain(|former| former.stage() != replica.stage());
+        self.replicas.push(replica);
+    }
+
     /// What all have logged last, for errors.
     pub fn log_ends(&self) -> String {
         let ends = self.replicas.iter().map(|replica| format!("{}:\n{}", replica.name(), replica.log_end()));
@@ -343,45 +358,4 @@ fn copy_chart(from: &Path, to: &Path) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Serves the charts of a folder with a `sources.yaml`, when there is one; the mirror of each repository.
-fn serve_charts(dir: &Path, sources: &Path) -> anyhow::Result<(Option<Process>, Vec<String>)> {
-    if !sources.join("sources.yaml").exists() {
-        return Ok((None, Vec::new()));
-    }
-    let sources = Sources::read(sources)?;
-    let (folder, port) = (dir.join("charts"), steady_port()?);
-    let mut indices = std::collections::BTreeMap::<String, Vec<Value>>::new();
-    std::fs::create_dir_all(&folder)?;
-    for chart in sources.charts() {
-        let file = format!("{}.tgz", chart.digest.trim_start_matches("sha256:"));
-        std::fs::write(folder.join(&file), chart.archive)?;
-        let entry = serde_json::json!({"name": chart.name, "version": chart.version, "digest": chart.digest,
-            "urls": [format!("http://127.0.0.1:{port}/{file}")]});
-        indices.entry(chart.repository.to_owned()).or_default().push(entry);
-    }
-    let mut mirrors = Vec::new();
-    for (number, (repository, entries)) in indices.into_iter().enumerate() {
-        let mut by_name = serde_json::Map::new();
-        for entry in entries {
-            let name = entry["name"].as_str().unwrap_or_default().to_owned();
-            by_name
-                .entry(name)
-                .or_insert_with(|| Value::Array(Vec::new()))
-                .as_array_mut()
-                .context("a list")?
-                .push(entry);
-        }
-        let place = folder.join(number.to_string());
-        std::fs::create_dir_all(&place)?;
-        let index = serde_json::json!({"apiVersion": "v1", "entries": by_name});
-        std::fs::write(place.join("index.yaml"), index.to_string())?;
-        mirrors.push(format!("{repository}=http://127.0.0.1:{port}/{number}"));
-    }
-    let arguments =
-        ["-m", "http.server", "--bind", "127.0.0.1", "--directory", text(&folder)?, &port.to_string()];
-    let arguments = arguments.map(str::to_owned).to_vec();
-    let server = Process::start(Launch::new("charts", PathBuf::from("python3"), arguments, dir))?;
-    Ok((Some(server), mirrors))
 }

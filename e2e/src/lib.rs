@@ -1,6 +1,7 @@
 //! Tests of the whole, and what they run on: a real control plane, the contract that the simulated
 //! clusters share with it, and the scenarios that every way of running must pass.
 
+mod chart_server;
 pub mod cluster_client;
 pub mod contract;
 pub mod control_plane;

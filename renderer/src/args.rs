@@ -6,7 +6,7 @@ use sluice_kube::management_client;
 use sluice_protocol::Role;
 use sluice_runtime::{CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, stop_on_signals};
 
-use crate::{ChartHosts, ChartSettings};
+use crate::{ChartHosts, ChartSettings, Settings};
 
 /// Decides what goes where, with what content.
 #[derive(Debug, clap::Parser)]
@@ -37,6 +37,11 @@ pub struct Args {
     /// Hosts of the own network from which charts are fetched for tenants too: names or addresses, with or without a port.
     #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
     chart_hosts: Vec<String>,
+
+    /// Render also while the management cluster is older than what renderers have worked with. Without it they wait then: what was made
+    /// since the backup would be withdrawn.
+    #[arg(long)]
+    no_restore_guard: bool,
 }
 
 impl Args {
@@ -55,7 +60,8 @@ impl Args {
         let hosts = ChartHosts::These(self.chart_hosts.into_iter().collect());
         let mirrors = self.chart_mirrors.into_iter().collect();
         let charts = ChartSettings { cache: self.chart_cache, mirrors, hosts, ..ChartSettings::default() };
-        crate::run(context.forgets(self.forget), client, charts).await
+        let settings = Settings { charts, guards_history: !self.no_restore_guard };
+        crate::run(context.forgets(self.forget), client, settings).await
     }
 }
 

@@ -15,6 +15,7 @@ mod args;
 mod capabilities;
 mod charts;
 mod engine;
+mod history;
 mod leftovers;
 mod management;
 mod object_status;
@@ -26,4 +27,4 @@ mod status;
 
 pub use args::Args;
 pub use charts::{ChartHosts, ChartSettings, Fetcher};
-pub use shard::run;
+pub use shard::{Settings, run};

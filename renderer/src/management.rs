@@ -15,7 +15,10 @@ use sluice_renderer_core::{Change, generated_for, is_generator_output};
 use sluice_runtime::{Context, Reporter};
 use sluice_status_core::GeneratedProfile;
 use sluice_tasks::{End, Kept};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+
+use crate::history::History;
 
 /// Objects that users wrote, by key.
 pub(crate) type Management = Feed<ObjectKey, Change>;
@@ -32,7 +35,11 @@ pub(crate) struct Made {
 }
 
 /// The feeds of user-written and of generated objects.
-pub(crate) fn follow(context: &Context, client: &Client) -> (Management, Generated) {
+pub(crate) fn follow(
+    context: &Context,
+    client: &Client,
+    history: Option<&History>,
+) -> (Management, Generated) {
     let (written, generated) = (Management::new(), Generated::new());
     let unlisted: Arc<Mutex<BTreeSet<Gvk>>> = Arc::new(Mutex::new(management_kinds().into_iter().collect()));
     for kind in management_kinds() {
@@ -43,6 +50,7 @@ pub(crate) fn follow(context: &Context, client: &Client) -> (Management, Generat
             generated: generated.clone(),
             unlisted: unlisted.clone(),
             troubled: false,
+            history: history.cloned(),
             reporter: Reporter::new(context, "management"),
             stop: context.tasks.stop().clone(),
         };
@@ -61,6 +69,7 @@ struct KindWatch {
     /// Kinds of which there was no list yet.
     unlisted: Arc<Mutex<BTreeSet<Gvk>>>,
     troubled: bool,
+    history: Option<History>,
     reporter: Reporter,
     stop: CancellationToken,
 }
@@ -69,8 +78,35 @@ impl KindWatch {
     async fn run(mut self) -> End {
         let (client, kind) = (self.client.clone(), self.kind.clone());
         let config = watcher::Config::default();
-        watch_versioned(client, kind, String::new(), config, |event| self.tell(event)).await;
+        // Unbounded: what is told is put into a feed, and a list waits only while another call is answered.
+        let (sender, mut events) = mpsc::unbounded_channel();
+        let watching =
+            watch_versioned(client, kind, String::new(), config, move |event| sender.send(event).is_ok());
+        let telling = async {
+            while let Some(event) = events.recv().await {
+                if matches!(event, WatchEvent::Listed(_)) && !self.goes_on().await {
+                    // What is listed is of the past. The process ends.
+                    std::future::pending::<()>().await;
+                }
+                if !self.tell(event) {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            () = watching => {}
+            () = telling => {}
+        }
         End::Early
+    }
+
+    /// Whether a list may be believed. Whoever has not begun to work compares for itself.
+    async fn goes_on(&self) -> bool {
+        let is_first = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner).contains(&self.kind);
+        match &self.history {
+            Some(history) if !is_first => history.goes_on().await,
+            _ => true,
+        }
     }
 
     /// Whether anybody still listens.

@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 
 use crate::charts::{Asking, ChartSettings, Charts};
 use crate::engine::Waiting;
+use crate::history::History;
 use crate::management::{Generated, Management};
 use crate::object_status::Problems;
 use crate::resources::{Reading, Registry};
@@ -31,6 +32,9 @@ use crate::{capabilities, leftovers, management, object_status, salt, status};
 
 /// Pause before an interest row that could not be written is written again.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
+
+/// What is waited for.
+const PAST: &str = "the management cluster, which may be an older one: sluice problems says more";
 
 /// What every shard needs.
 #[derive(Clone)]
@@ -59,16 +63,33 @@ impl Shared {
     }
 }
 
+/// How a renderer works.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where charts come from.
+    pub charts: ChartSettings,
+    /// Whether nothing is rendered while the management cluster is older than what renderers have worked with.
+    pub guards_history: bool,
+}
+
 /// Runs the renderer until the context stops.
 ///
 /// # Errors
 /// When the members of the stage cannot be joined, or a task has ended without which the process cannot go on.
-pub async fn run(context: Context, client: Client, charts: ChartSettings) -> anyhow::Result<()> {
-    let membership = context.join("renderer")?;
-    let (written, generated) = management::follow(&context, &client);
+pub async fn run(context: Context, client: Client, settings: Settings) -> anyhow::Result<()> {
+    let history = settings.guards_history.then(|| History::new(&context, &client));
+    let (written, generated) = management::follow(&context, &client, history.as_ref());
     let (synced, stop) = (written.clone(), context.tasks.stop());
     context.wait_for("the management cluster", async move { synced.synced().await });
     let Some(salt) = stop.run_until_cancelled(salt::salt(&client)).await else { return Ok(()) };
+    if let Some(history) = history {
+        let begin = history.begin();
+        context.ready.wait_for(PAST);
+        let Some(()) = stop.run_until_cancelled(begin).await else { return Ok(()) };
+        context.ready.done(PAST);
+        history.clone().keep(&context);
+    }
+    let membership = context.join("renderer")?;
     let shared = Shared {
         statuses: status::follow(&context.bus, stop.clone()),
         problems: problem_feed(&context.bus, stop.clone()),
@@ -78,7 +99,7 @@ pub async fn run(context: Context, client: Client, charts: ChartSettings) -> any
         status_writer: Projector::start(&context, client.clone(), "sluice-status"),
         rights: Rights::start(client.clone(), &context.tasks),
         resources: Registry::new(client, context.tasks.clone()),
-        charts: Charts::new(charts, context.tasks.clone()),
+        charts: Charts::new(settings.charts, context.tasks.clone()),
         tera: Arc::new(Waiting::default()),
         salt,
         written,

@@ -1,5 +1,6 @@
 //! `sluice install`: what an installation in Kubernetes needs beside its manifests, and whether all of it is there.
 
+mod accept_restore;
 mod check;
 mod secrets;
 
@@ -16,6 +17,8 @@ enum Command {
     Check(Box<check::Args>),
     /// Make the keys of stages and the accounts of the bus, as Secrets; what is there stays.
     Secrets(secrets::Args),
+    /// Say that the management cluster, which was restored from a backup, is as it should be: renderers go on.
+    AcceptRestore(accept_restore::Args),
 }
 
 impl Args {
@@ -23,6 +26,7 @@ impl Args {
         match self.command {
             Command::Check(args) => Box::pin(args.run()).await,
             Command::Secrets(args) => args.run().await,
+            Command::AcceptRestore(args) => args.run().await,
         }
     }
 }

@@ -116,7 +116,9 @@ impl Args {
         // Whoever runs this is the only tenant there is.
         let (cache, hosts) = (Some(dir.join("charts")), ChartHosts::All);
         let charts = ChartSettings { cache, mirrors, hosts, ..ChartSettings::default() };
-        let pipeline = stages::Pipeline::start(&self, nats.url(), &management, charts, &tasks).await?;
+        // Simulated clusters begin anew each time, and the bus does not.
+        let settings = sluice_renderer::Settings { charts, guards_history: self.kubeconfig.is_some() };
+        let pipeline = stages::Pipeline::start(&self, nats.url(), &management, settings, &tasks).await?;
         let lines = pipeline.journal().await?;
         pipeline.ready(stop).await;
         let inspect = inspect(&pipeline, management, &tasks).await?;

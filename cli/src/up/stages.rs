@@ -6,7 +6,7 @@ use std::time::Duration;
 use kube::Client;
 use sluice_bus::{Bus, journal};
 use sluice_protocol::{JournalEntry, Role};
-use sluice_renderer::ChartSettings;
+use sluice_renderer::Settings;
 use sluice_runtime::{CommonArgs, Context, Metrics, NatsArgs, Readiness, access_feed, serve};
 use sluice_tasks::{End, Once, Tasks};
 use tokio::sync::mpsc;
@@ -33,7 +33,7 @@ impl Pipeline {
         args: &Args,
         nats: String,
         management: &Client,
-        charts: ChartSettings,
+        settings: Settings,
         tasks: &Tasks,
     ) -> anyhow::Result<Self> {
         let (metrics, ready) = (Metrics::new(), Readiness::default());
@@ -71,7 +71,7 @@ impl Pipeline {
                     }
                     "renderer" => {
                         let (context, client) = (context(Role::Renderer, replica).await?, management.clone());
-                        let work = sluice_renderer::run(context, client, charts.clone());
+                        let work = sluice_renderer::run(context, client, settings.clone());
                         stages.push(run_stage(tasks, "renderer", work));
                     }
                     "deployer" => {

@@ -3,6 +3,7 @@
 pub(crate) mod admin;
 pub(crate) mod audit;
 pub(crate) mod consumers;
+pub(crate) mod history;
 pub(crate) mod incarnation_watch;
 pub(crate) mod incarnations;
 pub(crate) mod ledger;

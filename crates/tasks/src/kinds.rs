@@ -103,6 +103,8 @@ kinds! {
         Membership: "membership" => StopProcess,
         /// Writes problem rows. What it remembers is what has to be said again.
         Problems: "problems" => StopProcess,
+        /// Sees whether the management cluster goes back, and ends then: the next process waits until that is meant.
+        History: "history" => StopProcess,
         /// Writes projections. What waits in it is nowhere else.
         Projector: "projector" => StopProcess,
         /// Serves metrics and health. Whoever asks would take the process for dead.

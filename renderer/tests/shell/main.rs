@@ -9,7 +9,7 @@ use sluice_kube::client_of_kubeconfig;
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::{Cause, Desired, ReportMeta, State, Status};
 use sluice_protocol::{Body, Meta, Publish, Revision, Role, Row, Shard, Subject, Table, View};
-use sluice_renderer::ChartSettings;
+use sluice_renderer::{ChartSettings, Settings};
 use sluice_runtime::Context;
 use sluice_runtime::kit::{self, Server};
 use sluice_simcluster::{FleetConfig, SimFleet};
@@ -95,7 +95,8 @@ impl Stand {
         let client = client_of_kubeconfig(&self.fleet.kubeconfig(&[MANAGEMENT]), sluice_kube::Trust::Own)
             .await
             .unwrap();
-        let renderer = async |context| Box::pin(sluice_renderer::run(context, client, charts)).await;
+        let settings = Settings { charts, guards_history: true };
+        let renderer = async |context| Box::pin(sluice_renderer::run(context, client, settings)).await;
         let script = async |context: &Context| script(&context.bus).await;
         Box::pin(kit::with_stage(&self.server, Role::Renderer, renderer, script)).await;
     }

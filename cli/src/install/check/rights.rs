@@ -98,6 +98,7 @@ const RULES: &[Rule] = &[
     all("renderer", "authorization.k8s.io", &["subjectaccessreviews"], &["create"]),
     home("renderer", &["configmaps", "secrets"], KEEP),
     Rule { name: "sluice-random", ..home("renderer", &["secrets"], &["get"]) },
+    Rule { name: "sluice-mark", ..home("renderer", &["configmaps"], &["get"]) },
     all("deployer", LIB, &["sveltosclusters"], FOLLOW),
     all("deployer", CAPI, &["clusters"], FOLLOW),
     all("deployer", "", &["secrets"], FOLLOW),

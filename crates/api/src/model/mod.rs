@@ -67,13 +67,18 @@ pub const INVENTORY: &str = "sluice.projectsveltos.io/inventory";
 pub const MADE_OF_EVENTS: &str = "eventtrigger.lib.projectsveltos.io/";
 /// Secret with what random values of templates begin with, in the namespace of everything that is generated.
 pub const RANDOM: &str = "sluice-random";
+/// ConfigMap with a number that grows, in the same namespace: a smaller one says that the management cluster was restored.
+pub const MARK: &str = "sluice-mark";
+/// Its field that says that a smaller number is meant.
+pub const ACCEPTED: &str = "accepted";
 /// Secrets and ConfigMaps of the management cluster that are Sluice's own, by how their names begin, in the namespace of everything that is
 /// generated: keys of the bus, who stages are on it, what random values begin with, inventories.
-const OWN: [(&str, &str); 4] = [
+const OWN: [(&str, &str); 5] = [
     ("Secret", "sluice-bus-"),
     ("Secret", "sluice-nats-"),
     ("Secret", RANDOM),
     ("ConfigMap", "sluice-local-"),
+    ("ConfigMap", MARK),
 ];
 /// Group of event kinds and clusters.
 pub const LIB_GROUP: &str = "lib.projectsveltos.io";

@@ -41,9 +41,10 @@ The rights of each component in the management cluster: exactly the calls that i
 {{- end }}
 
 {{- define "sluice.rights.home.renderer" -}}
-# Contents that were filled in, generators, and the salt of random functions.
+# Contents that were filled in, generators, the salt of random functions, and the mark by which a restored cluster is known.
 - {apiGroups: [""], resources: [configmaps, secrets], verbs: [create, patch, delete]}
 - {apiGroups: [""], resources: [secrets], resourceNames: [sluice-random], verbs: [get]}
+- {apiGroups: [""], resources: [configmaps], resourceNames: [sluice-mark], verbs: [get]}
 {{- end }}
 
 {{- define "sluice.rights.cluster.deployer" -}}

@@ -1,0 +1,284 @@
+//! That the management cluster only goes forward. Where it was restored from a backup, what users have made since is not in it: a renderer
+//! would take that for deleted, and withdraw what it led to.
+//!
+//! ```text
+//! mark in the management cluster ── every 30 s one more ──► the same number on the bus
+//! a list of the management cluster ─► its mark is smaller than the bus' ─► no renderer works until somebody says that this is meant
+//! ```
+
+// D-0415: a management cluster that went back withdraws nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use kube::api::{Api, ApiResource, Patch, PatchParams, PostParams};
+use kube::{Client, Error};
+use serde_json::{Value, json};
+use sluice_api::model::{ACCEPTED, INVENTORY, MARK, NAMESPACE};
+use sluice_api::object;
+use sluice_bus::{Bus, now_micros};
+use sluice_kube::Raw;
+use sluice_protocol::{About, Problem};
+use sluice_runtime::{Context, Reporter};
+use sluice_tasks::{End, Once};
+use tokio_util::sync::CancellationToken;
+
+/// How often the mark grows: a backup that is older by as much is told from the present.
+const EVERY: Duration = Duration::from_secs(30);
+/// Pause before a server that does not answer is asked again.
+const AGAIN: Duration = Duration::from_secs(1);
+const FIELD_MANAGER: &str = "sluice-renderer";
+
+/// What a process knows of it. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct History {
+    client: Client,
+    bus: Bus,
+    reporter: Reporter,
+    /// The greatest mark that this process has seen; 0 before it works.
+    seen: Arc<AtomicU64>,
+    /// Cancelled once the management cluster has gone back.
+    back: CancellationToken,
+}
+
+/// The mark of the management cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Mark {
+    /// 0 where there is none.
+    number: u64,
+    /// Whether somebody has said that it is meant to be so small.
+    is_accepted: bool,
+    /// Version of its object; empty where there is none.
+    version: String,
+    /// When it grew last, microseconds since 1970.
+    time: i64,
+}
+
+/// What a mark says of the management cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    /// It went back, and that is meant.
+    Accepted,
+    Back,
+}
+
+/// `known` is the mark on the bus, or the greatest one that this process has seen; 0 where there is none.
+fn direction(mark: &Mark, known: u64) -> Direction {
+    match mark.number >= known {
+        true => Direction::Forward,
+        false if mark.is_accepted => Direction::Accepted,
+        false => Direction::Back,
+    }
+}
+
+// === impl History ===
+
+impl History {
+    pub(crate) fn new(context: &Context, client: &Client) -> Self {
+        Self {
+            client: client.clone(),
+            bus: context.bus.clone(),
+            reporter: Reporter::new(context, "management"),
+            seen: Arc::default(),
+            back: CancellationToken::new(),
+        }
+    }
+
+    /// Waits until the management cluster is at least as new as what renderers have worked with, or somebody has said that it is meant to
+    /// be older.
+    pub(crate) async fn begin(&self) {
+        let (mut told, mut is_back) = (false, false);
+        loop {
+            match self.compare().await {
+                // Also where a former process has said it.
+                Ok(None) => return self.reporter.problem(Problem::resolved("renderer", "", about())),
+                Ok(Some(text)) => {
+                    if !std::mem::replace(&mut is_back, true) {
+                        tracing::warn!("{text}");
+                        self.reporter.problem(Problem::open("renderer", "", about(), text));
+                    }
+                }
+                Err(error) if !std::mem::replace(&mut told, true) => {
+                    tracing::warn!(
+                        error,
+                        "ConfigMap {NAMESPACE}/{MARK} cannot be compared; rendering waits for it"
+                    );
+                }
+                Err(error) => tracing::debug!(error, "still waiting for ConfigMap {NAMESPACE}/{MARK}"),
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    /// What is wrong; `None` where all is well, and from then on this process has seen a mark.
+    async fn compare(&self) -> Result<Option<String>, String> {
+        // The bus first: what it says was in the management cluster before.
+        let known = self.bus.management_mark().await.map_err(|error| error.to_string())?.unwrap_or(0);
+        let mark = self.read().await?;
+        match direction(&mark, known) {
+            Direction::Back => return Ok(Some(went_back(mark.number, known))),
+            Direction::Accepted => {
+                tracing::warn!(mark.number, known, "the management cluster went back, and that is meant")
+            }
+            Direction::Forward => {}
+        }
+        self.advance(&mark, known).await?;
+        Ok(None)
+    }
+
+    /// Lets the mark grow while this process works; ends early when the management cluster has gone back: then the next process waits.
+    pub(crate) fn keep(self, context: &Context) {
+        let stop = context.tasks.stop().clone();
+        context.tasks.spawn(Once::History, async move {
+            loop {
+                tokio::select! {
+                    () = stop.cancelled() => return End::Done,
+                    () = self.back.cancelled() => return End::Early,
+                    () = tokio::time::sleep(EVERY) => {}
+                }
+                if let Err(error) = self.step().await {
+                    tracing::debug!(error, "the mark of the management cluster does not grow");
+                }
+            }
+        });
+    }
+
+    async fn step(&self) -> Result<(), String> {
+        let mark = self.read().await?;
+        let seen = self.seen.load(Ordering::SeqCst);
+        if direction(&mark, seen) != Direction::Forward {
+            self.say_back(mark.number, seen);
+        } else if now_micros().saturating_sub(mark.time)
+            >= i64::try_from(EVERY.as_micros()).unwrap_or(i64::MAX)
+        {
+            self.advance(&mark, mark.number).await?;
+        } else {
+            self.see(mark.number).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether what the management cluster lists now is as new as what it has listed before. Waits for its answer.
+    pub(crate) async fn goes_on(&self) -> bool {
+        let seen = self.seen.load(Ordering::SeqCst);
+        loop {
+            match self.read().await {
+                Ok(mark) if direction(&mark, seen) == Direction::Forward => return true,
+                Ok(mark) => {
+                    self.say_back(mark.number, seen);
+                    return false;
+                }
+                Err(_) => tokio::time::sleep(AGAIN).await,
+            }
+        }
+    }
+
+    fn say_back(&self, number: u64, seen: u64) {
+        tracing::error!("{}", went_back(number, seen));
+        self.back.cancel();
+    }
+
+    /// Writes a greater mark than both, there and on the bus. Who was faster has done the same.
+    async fn advance(&self, mark: &Mark, known: u64) -> Result<(), String> {
+        let next = mark.number.max(known) + 1;
+        // What decides is written first: the bus never knows more than the management cluster.
+        match self.write(mark, next).await {
+            Ok(()) => self.see(next).await,
+            Err(Error::Api(status)) if status.code == 409 => Err("somebody else writes it".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    async fn see(&self, number: u64) -> Result<(), String> {
+        self.seen.fetch_max(number, Ordering::SeqCst);
+        self.bus.raise_management_mark(number).await.map_err(|error| error.to_string())
+    }
+
+    async fn read(&self) -> Result<Mark, String> {
+        let found = self.config_maps().get_opt(MARK).await.map_err(|error| error.to_string())?;
+        found.map_or_else(|| Ok(Mark::default()), |found| mark_of(&found.value))
+    }
+
+    async fn write(&self, mark: &Mark, number: u64) -> Result<(), Error> {
+        let data = json!({"mark": number.to_string(), "time": now_micros().to_string(), ACCEPTED: null});
+        if mark.version.is_empty() {
+            let object = json!({"apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {"name": MARK, "namespace": NAMESPACE, "labels": {INVENTORY: "mark"}},
+                "data": {"mark": data["mark"], "time": data["time"]}});
+            return self.config_maps().create(&PostParams::default(), &Raw::from(object)).await.map(drop);
+        }
+        let patch = json!({"metadata": {"resourceVersion": mark.version}, "data": data});
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
+        self.config_maps().patch(MARK, &params, &Patch::Merge(&patch)).await.map(drop)
+    }
+
+    fn config_maps(&self) -> Api<Raw> {
+        let resource = ApiResource {
+            group: String::new(),
+            version: "v1".into(),
+            api_version: "v1".into(),
+            kind: "ConfigMap".into(),
+            plural: "configmaps".into(),
+        };
+        Api::namespaced_with(self.client.clone(), NAMESPACE, &resource)
+    }
+}
+
+fn about() -> About {
+    About::ManagementWatch(format!("ConfigMap {MARK}"))
+}
+
+fn mark_of(config_map: &Value) -> Result<Mark, String> {
+    let text = |field: &str| object::text(config_map, &["data", field]);
+    let number = text("mark").parse().map_err(|_| {
+        format!(
+            "ConfigMap {NAMESPACE}/{MARK}: data.mark is {:?}, not a number; delete the ConfigMap",
+            text("mark")
+        )
+    })?;
+    Ok(Mark {
+        number,
+        is_accepted: text(ACCEPTED) == "true",
+        version: object::text(config_map, &["metadata", "resourceVersion"]).to_owned(),
+        time: text("time").parse().unwrap_or(0),
+    })
+}
+
+fn went_back(number: u64, known: u64) -> String {
+    format!(
+        "the management cluster is older than what renderers have worked with (its mark is {number}, {known} was seen): it was restored from a backup. Nothing is rendered and nothing withdrawn; make what is missing in it again, then: sluice install accept-restore"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn mark(number: u64, is_accepted: bool) -> Mark {
+        Mark { number, is_accepted, ..Mark::default() }
+    }
+
+    #[test]
+    fn a_smaller_mark_than_the_known_one_is_the_past_until_somebody_accepts_it() {
+        assert_eq!(direction(&mark(0, false), 0), Direction::Forward, "nobody has worked yet");
+        assert_eq!(direction(&mark(7, false), 0), Direction::Forward, "the bus was lost");
+        assert_eq!(direction(&mark(7, false), 7), Direction::Forward);
+        assert_eq!(direction(&mark(6, false), 7), Direction::Back);
+        assert_eq!(direction(&mark(0, false), 7), Direction::Back, "it was made anew");
+        assert_eq!(direction(&mark(6, true), 7), Direction::Accepted);
+        assert_eq!(direction(&mark(8, true), 7), Direction::Forward);
+    }
+
+    #[test]
+    fn a_mark_is_read_and_what_is_none_is_an_error() {
+        let object = |mark: &str| json!({"metadata": {"resourceVersion": "9"}, "data": {"mark": mark, "time": "5", "accepted": "true"}});
+        let read = Mark { number: 4, is_accepted: true, version: "9".into(), time: 5 };
+        assert_eq!(mark_of(&object("4")), Ok(read));
+        assert!(mark_of(&object("-1")).unwrap_err().contains("data.mark"));
+        assert!(mark_of(&json!({})).is_err());
+    }
+}
