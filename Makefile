@@ -111,8 +111,12 @@ site: ## the documents as a site with search, in target/site
 ci: ## what the machine does: test, deny, alone, e2e, monitoring and perf
 	.ci/run
 
-images: need ## container images of each stage and of sluice (REGISTRY, TAG; ENGINE: podman, docker or buildah)
-	cargo build --release --locked --workspace --bins; REGISTRY="$(or $(REGISTRY),localhost)" TAG="$(TAG)" scripts/images.sh build
+# PROGRAMS names a folder with programs that are built already; without it they are compiled.
+RELEASE_BUILD = $(if $(PROGRAMS),,cargo build --release --locked --workspace --bins)
+
+images: need ## container images of each stage and of sluice (REGISTRY, TAG, PROGRAMS; ENGINE: podman, docker or buildah; ARGS=check)
+	$(RELEASE_BUILD)
+	REGISTRY="$(or $(REGISTRY),localhost)" TAG="$(TAG)" PROGRAMS="$(PROGRAMS)" scripts/images.sh $(or $(ARGS),build)
 
 release: need ## everything of a release into dist/: programs, charts, SBOM, checksums (COSIGN_KEY signs)
 	scripts/release.sh
