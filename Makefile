@@ -18,7 +18,7 @@ export SLUICE_BUILD ?= $(if $(CACHE),$(CACHE)/build,$(ROOT)/build)
 WITH_NATS = nats="$$(scripts/install-nats.sh)"; export PATH="$$(dirname "$$nats"):$$PATH"
 ARGS ?=
 
-.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check proto deny alone e2e monitoring survive load perf ci images site upgrade charts manifests rights release page
+.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check proto deny alone e2e monitoring survive load perf ci images deb site upgrade charts manifests rights release page
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -118,8 +118,12 @@ images: need ## container images of each stage and of sluice (REGISTRY, TAG, PRO
 	$(RELEASE_BUILD)
 	REGISTRY="$(or $(REGISTRY),localhost)" TAG="$(TAG)" PROGRAMS="$(PROGRAMS)" scripts/images.sh $(or $(ARGS),build)
 
-release: need ## everything of a release into dist/: programs, charts, SBOM, checksums (COSIGN_KEY signs)
-	scripts/release.sh
+deb: need ## a Debian package of the release build into dist/ (PROGRAMS)
+	$(RELEASE_BUILD)
+	PROGRAMS="$(PROGRAMS)" scripts/deb.sh
+
+release: need ## everything of a release into dist/: programs, images, charts, SBOM, checksums (COSIGN_KEY signs; PROGRAMS)
+	PROGRAMS="$(PROGRAMS)" scripts/release.sh
 
 charts: ## the Helm charts and what is made from them: lint, filled in, and looked at
 	HELM="$$(scripts/install-helm.sh)"; export HELM; PYTHONPATH="$$(scripts/python-yaml.sh)" scripts/check_charts.py

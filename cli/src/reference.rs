@@ -23,7 +23,7 @@ pub(crate) struct Completion {
   sluice man man/
   sluice man ~/.local/share/man/man1")]
 pub(crate) struct Man {
-    /// Folder for a page of each command; it is made.
+    /// Folder for a page of each command, and of each stage; it is made.
     dir: PathBuf,
 }
 
@@ -39,9 +39,22 @@ impl Completion {
 impl Man {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         std::fs::create_dir_all(&self.dir).with_context(|| format!("making {}", self.dir.display()))?;
-        let pages = clap_mangen::generate_to(crate::Args::command(), &self.dir);
+        let mut programs = programs().into_iter();
+        let pages = programs.try_for_each(|program| clap_mangen::generate_to(program, &self.dir));
         pages.with_context(|| format!("writing man pages to {}", self.dir.display()))
     }
+}
+
+/// What a package installs: this program and the stages.
+fn programs() -> [Command; 5] {
+    [
+        crate::Args::command(),
+        sluice_agent::Args::command(),
+        sluice_matcher::Args::command(),
+        sluice_renderer::Args::command(),
+        sluice_deployer::Args::command(),
+    ]
+    .map(without_values)
 }
 
 /// The reference of all commands, as `docs/cli.md` has it.
@@ -108,5 +121,9 @@ mod tests {
         Man { dir: dir.path().join("man") }.run().unwrap();
         let page = std::fs::read_to_string(dir.path().join("man/sluice-explain-trigger.1")).unwrap();
         assert!(page.contains("network\\-policies"), "{page}");
+        for stage in ["agent", "matcher", "renderer", "deployer"] {
+            let page = std::fs::read_to_string(dir.path().join(format!("man/sluice-{stage}.1"))).unwrap();
+            assert!(page.contains("nats\\-url"), "{page}");
+        }
     }
 }
