@@ -22,7 +22,7 @@ WORKDIR /src
 COPY . .
 RUN cargo build --release --locked --workspace --bins \
     && mkdir /dist \
-    && for program in sluice sluice-agent sluice-matcher sluice-renderer sluice-deployer sluice-simcluster; do \
+    && for program in sluice sluice-agent sluice-matcher sluice-renderer sluice-deployer sluice-simcluster sluice-loadtest; do \
          cp "target/release/$program" /dist/ || exit 1; \
        done
 

@@ -7,12 +7,17 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Parser;
 
+use crate::running::Load;
 use crate::scale::Sizes;
 
 /// Measures the pipeline over simulated clusters and prints a Markdown table.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "sluice-loadtest", version)]
 pub struct Args {
+    /// Loads a pipeline that runs already, with the simulated clusters of this file, instead of starting one: each of --rates for
+    /// --seconds, and nothing else. Fails when an event has no effect, or an add-on is left when the Services are gone.
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
     /// Simulated managed clusters.
     #[arg(long, default_value_t = 300)]
     clusters: usize,
@@ -140,6 +145,7 @@ impl Args {
     /// When something cannot be started, or events were lost.
     pub async fn run(self) -> anyhow::Result<ExitCode> {
         let plan = self.plan()?;
+        let load = self.load(&plan);
         let tasks = sluice_runtime::stop_on_signals();
         tokio::select! {
             // Dropping the run ends every process that it started.
@@ -147,8 +153,15 @@ impl Args {
                 eprintln!("sluice-loadtest: stopped before the measurements were complete");
                 Ok(ExitCode::FAILURE)
             }
-            done = Box::pin(crate::run(plan)) => done.map(|()| ExitCode::SUCCESS),
+            done = Box::pin(either(plan, load)) => done.map(|()| ExitCode::SUCCESS),
         }
+    }
+
+    /// What is sent to a pipeline that runs already, where one is named.
+    fn load(&self, plan: &Plan) -> Option<Load> {
+        let kubeconfig = self.kubeconfig.clone()?;
+        let (rates, phase, patience) = (plan.rates.clone(), plan.phase, plan.patience);
+        Some(Load { kubeconfig, rates, phase, patience })
     }
 
     /// Checks the arguments.
@@ -198,6 +211,13 @@ impl Args {
             rate: SCALE_RATE,
             watched: SCALE_WATCHED,
         }
+    }
+}
+
+async fn either(plan: Plan, load: Option<Load>) -> anyhow::Result<()> {
+    match load {
+        Some(load) => crate::running::run(load).await,
+        None => crate::run(plan).await,
     }
 }
 

@@ -19,6 +19,7 @@ mod floor;
 mod measure;
 mod report;
 mod run;
+mod running;
 mod scale;
 mod system;
 

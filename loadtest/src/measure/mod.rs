@@ -18,8 +18,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 pub use deaths::{Deaths, middle_and_longest};
-use events::Events;
-pub use events::Phase;
+pub use events::{Events, Phase};
 pub use everywhere::Everywhere;
 pub use meter::{Cost, Meter, settled};
 pub use stages::{StageTimes, What};
@@ -219,7 +218,8 @@ impl Lab {
     }
 }
 
-fn send(
+/// Sends one event: when it should be sent, to which of the clusters, and with which label.
+pub fn send(
     targets: &[Arc<KubeContext>],
     sender: &Sender,
     events: &mut Events,
@@ -231,7 +231,10 @@ fn send(
 }
 
 /// Sends events over all clusters on a schedule.
-async fn pace(
+///
+/// # Errors
+/// When there are too many.
+pub async fn pace(
     targets: &[Arc<KubeContext>],
     sender: &Sender,
     events: &mut Events,
@@ -254,7 +257,10 @@ fn named<'a>(stack: &'a Stack, name: &str) -> anyhow::Result<&'a KubeContext> {
 }
 
 /// Labels the clusters, and writes sources, triggers and templates.
-async fn set_up(management: &KubeContext, targets: &[Arc<KubeContext>]) -> anyhow::Result<()> {
+///
+/// # Errors
+/// What cannot be written.
+pub async fn set_up(management: &KubeContext, targets: &[Arc<KubeContext>]) -> anyhow::Result<()> {
     let mut connection = Connection::open(&management.authority).await?;
     for target in targets {
         let path = format!(
