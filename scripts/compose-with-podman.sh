@@ -7,6 +7,10 @@
 #
 #   eval "$(scripts/compose-with-podman.sh env)"
 #
+# podman-compose heeds only one --scale of a call, so scale one service after the other:
+#
+#   scripts/compose-with-podman.sh up -d --no-recreate --scale matcher=3 matcher
+#
 # SLUICE_PODMAN_DRIVER names another storage driver than overlay, for example vfs.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -41,20 +41,27 @@ platform() {
   esac
 }
 
-# The libraries that a program loads, and the loader: path by path.
+# The libraries that a program loads, and the loader: where each is, and where it has to be.
 libraries() {
   if [ -n "$LIBRARIES" ]; then
-    # Another processor's program cannot be asked: its own list, looked up in these folders.
-    local name folder
-    { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; readelf -l "$1" | sed -n 's/.*interpreter: \(.*\)\]/\1/p'; } |
-      while read -r name; do
-        for folder in ${LIBRARIES//:/ }; do
-          [ ! -e "$folder/$(basename "$name")" ] || { echo "$folder/$(basename "$name")"; break; }
-        done
-      done
+    # Another processor's program cannot be asked: its own list, looked up in these folders. It names the place of its loader, and the
+    # loader of every processor looks into /lib.
+    local name library
+    { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\/lib\/\1/p'; readelf -l "$1" | sed -n 's/.*interpreter: \(.*\)\]/\1/p'; } |
+      while read -r name; do library="$(found "$(basename "$name")")"; echo "$library $name"; done
   else
-    ldd "$1" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p; s/^\t\(\/[^ ]*\) .*/\1/p'
+    ldd "$1" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1 \1/p; s/^\t\(\/[^ ]*\) .*/\1 \1/p'
   fi
+}
+
+# Where a library is in the folders of LIBRARIES.
+found() {
+  local folder
+  for folder in ${LIBRARIES//:/ }; do
+    [ ! -e "$folder/$1" ] || { echo "$folder/$1"; return; }
+  done
+  say "$1 is in none of LIBRARIES=$LIBRARIES"
+  return 1
 }
 
 authorities() {
@@ -68,7 +75,7 @@ authorities() {
 
 # The file system of one image.
 root() {
-  local name="$1" root="$2" program library loader
+  local name="$1" root="$2" program library place
   program="$BUILT/$(program_of "$name")"
   [ -x "$program" ] || { say "there is no $program: cargo build --release --locked --workspace --bins"; return 1; }
   rm -rf "$root"
@@ -76,10 +83,9 @@ root() {
   # Without what only debuggers read.
   "${STRIP:-strip}" -o "$root/usr/local/bin/$(program_of "$name")" "$program"
   [ "$name" != cli ] || ln -s sluice "$root/usr/local/bin/kubectl-sluice"
-  libraries "$program" | while read -r library; do
-    loader="$root$library"
-    mkdir -p "$(dirname "$loader")"
-    cp -L "$library" "$loader"
+  libraries "$program" | while read -r library place; do
+    mkdir -p "$(dirname "$root$place")"
+    cp -L "$library" "$root$place"
   done
   cp -L "$(authorities)" "$root/etc/ssl/certs/ca-certificates.crt"
   echo 'sluice:x:65532:65532:Sluice:/home/sluice:/sbin/nologin' >"$root/etc/passwd"
