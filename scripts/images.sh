@@ -77,7 +77,7 @@ authorities() {
 root() {
   local name="$1" root="$2" program library place
   program="$BUILT/$(program_of "$name")"
-  [ -x "$program" ] || { say "there is no $program: cargo build --release --locked --workspace --bins"; return 1; }
+  [ -x "$program" ] || { say "there is no $program: cargo build --release --locked --workspace --bins, or set PROGRAMS"; return 1; }
   rm -rf "$root"
   mkdir -p "$root"/{etc/ssl/certs,usr/local/bin,tmp,home/sluice,var/cache/sluice}
   # Without what only debuggers read.
