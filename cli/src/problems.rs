@@ -18,7 +18,8 @@ use crate::table::{Format, Output, Table, time};
   sluice problems -o json | jq -r .error
   sluice problems --watch
 
-With --watch it goes on, with a line for each problem that opens or is resolved, until Ctrl-C; as data, every line says which.")]
+With --watch it goes on, with a line for each problem that opens or is resolved, until Ctrl-C; as data, every line says which.
+What each message means, and what to do: docs/operations/troubleshooting.md.")]
 pub(crate) struct Args {
     #[command(flatten)]
     served: Served,

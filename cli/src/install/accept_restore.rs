@@ -14,6 +14,7 @@ use crate::reach::Management;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sluice install accept-restore --kubeconfig management.yaml
+  sluice install accept-restore
 
 Renderers wait while the management cluster is older than what they have worked with. Make what is missing in it again first:
 what is not there when they go on is withdrawn. It writes into ConfigMap projectsveltos/sluice-mark.")]

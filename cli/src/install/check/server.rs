@@ -8,7 +8,7 @@ use super::finding::{Area, Finding};
 
 const AREA: Area = Area { name: "api", see: "docs/operations/install.md#the-management-cluster" };
 /// The oldest and the newest version that the tests run.
-const TESTED: (u32, u32) = (31, 36);
+const TESTED: (u32, u32) = (32, 36);
 /// What stages and their installation use of it.
 const NEEDS: [(&str, &str); 7] = [
     ("workloads", "apps/v1/Deployment"),
