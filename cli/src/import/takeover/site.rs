@@ -205,8 +205,11 @@ impl Site {
         let known = known.map(|object| Stored::from_object(&object.value, self.kept)).transpose()?;
         if let Some(known) = &known {
             inventory.objects.extend(known.inventory.objects.iter().cloned());
+            // What was taken over before may be as Sluice has made it since.
+            inventory.adopted.retain(|path, _| !known.inventory.releases.contains_key(path));
+            inventory.adopted.extend(known.inventory.adopted.clone());
             for (path, release) in &known.inventory.releases {
-                inventory.releases.entry(path.clone()).or_insert_with(|| release.clone());
+                inventory.releases.insert(path.clone(), release.clone());
             }
             inventory.redeployed.clone_from(&known.inventory.redeployed);
             inventory.renewed = known.inventory.renewed + 1;
