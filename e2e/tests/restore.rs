@@ -104,12 +104,13 @@ async fn a_management_cluster_that_was_restored_withdraws_nothing_before_that_is
         running.replica("renderer").unwrap().process().ended().unwrap()
     })
     .await;
-    let said = running.replica("renderer").unwrap().log_end();
+    let said = running.replica("renderer").unwrap().process().log();
     assert!(said.contains("restored from a backup"), "{said}");
     // As Kubernetes does, somebody starts it again.
     running.replace(installation.start_stage(&run, "renderer", &url, &[], &programs).unwrap());
-    let logged =
-        async || running.replica("renderer").unwrap().log_end().contains("accept-restore").then_some(());
+    let logged = async || {
+        running.replica("renderer").unwrap().process().log().contains("accept-restore").then_some(())
+    };
     until("what the renderer waits for", logged).await;
     let quiet = Instant::now();
     while quiet.elapsed() < STAYS {

@@ -186,7 +186,10 @@ impl History {
         // What decides is written first: the bus never knows more than the management cluster.
         match self.write(mark, next).await {
             Ok(()) => self.see(next).await,
-            Err(Error::Api(status)) if status.code == 409 => Err("somebody else writes it".to_owned()),
+            Err(Error::Api(status)) if status.code == 409 => {
+                let written = self.read().await?;
+                self.see(written.number).await
+            }
             Err(error) => Err(error.to_string()),
         }
     }

@@ -117,6 +117,11 @@ impl Process {
         self.read("out")
     }
 
+    /// Everything that it has logged.
+    pub fn log(&self) -> String {
+        self.read("log")
+    }
+
     /// The last lines that it has written, for errors.
     pub fn log_end(&self) -> String {
         let text = self.read("log");
