@@ -32,6 +32,7 @@ SAID = {
     "inspect.oidc.audiences": {"items": {"type": "string", "pattern": "^[^,]+$"}},
     "clusters.forgetAfterSeconds": {"minimum": 1},
     "rbac.extraRules": {"propertyNames": {"enum": ["agent", "renderer", "deployer", "inspect"]}},
+    "rbac.namespaces": {"items": {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}, "uniqueItems": True},
     "rbac.tenants": {"items": {"type": "object", "required": ["namespace", "name"]}},
     "extraObjects": {"items": {"type": ["object", "string"]}},
 }
@@ -93,7 +94,7 @@ def readme(text):
         "    helm install sluice-crds deploy/helm/sluice-crds\n"
         "    helm dependency build deploy/helm/sluice\n"
         "    helm install sluice deploy/helm/sluice --namespace projectsveltos --create-namespace --set image.registry=registry.example/sluice\n\n"
-        "`values-ha.yaml` is for production. This page is made from `values.yaml` by `scripts/chart_values.py`.\n"
+        "`values-ha.yaml` is for production, `values-namespaced.yaml` for a management cluster that is shared. This page is made from `values.yaml` by `scripts/chart_values.py`.\n"
     ]
     for path, comment, default in keys(text):
         if comment.startswith("-- "):

@@ -211,6 +211,39 @@ def check_ha(chart):
     expect(env["SLUICE_NATS_URL"].count("nats://") == 3 and env["SLUICE_STREAM_REPLICAS"] == "3", f"ha: {env['SLUICE_NATS_URL']}")
 
 
+# What a ClusterRole may write where `rbac.namespaces` are named: kinds without a namespace.
+WITHOUT_NAMESPACE = {"eventsources", "eventtriggers", "eventbasedaddons", "clustersets", "rolerequests", "clusterprofiles", "subjectaccessreviews", "tokenreviews"}
+READS = {"list", "watch"}
+
+
+def calls(rules):
+    return {(group, resource, verb) for rule in rules for group in rule["apiGroups"] for resource in rule["resources"] for verb in rule["verbs"]}
+
+
+def check_namespaced(chart):
+    """Stages write in the namespaces that are named, and may do no more and no less in them than everywhere."""
+    values = CHARTS / "sluice/values-namespaced.yaml"
+    documents = rendered(chart, "--values", values, "--set", "image.registry=r", "--set", "rbac.namespaces={projectsveltos,team-a}")
+    everywhere = rendered(chart, "--set", "image.registry=r")
+    for document in documents:
+        if document["kind"] == "ClusterRole":
+            wide = {call for call in calls(document["rules"]) if call[2] not in READS and call[1].split("/")[0] not in WITHOUT_NAMESPACE}
+            expect(not wide, f"namespaced: {document['metadata']['name']} may everywhere {sorted(wide)}")
+    places = {}
+    for document in documents:
+        if document["kind"] == "Role" and document["metadata"]["name"].endswith("-writes"):
+            places.setdefault(document["metadata"]["name"], {})[document["metadata"]["namespace"]] = calls(document["rules"])
+    for stage in ("renderer", "deployer"):
+        found = places.get(f"sluice-{stage}-writes", {})
+        wanted = calls(find(everywhere, "ClusterRole", f"sluice-{stage}")["rules"]) - calls(find(documents, "ClusterRole", f"sluice-{stage}")["rules"])
+        expect(wanted and found.get("projectsveltos") == wanted and found.get("team-a") == wanted, f"namespaced: {stage} writes {found}, not {wanted}")
+    expect(places["sluice-renderer-writes"].get("default") == {("", "events", "create"), ("", "events", "patch")}, "namespaced: Events in default")
+    bound = {(one["metadata"]["name"], one["metadata"]["namespace"]) for one in documents if one["kind"] == "RoleBinding"}
+    roles = {(one["metadata"]["name"], one["metadata"]["namespace"]) for one in documents if one["kind"] == "Role"}
+    expect(bound == roles, f"namespaced: {bound ^ roles} is a Role or a binding alone")
+    check_on_server("namespaced", documents)
+
+
 def check_crds():
     documents = rendered(CHARTS / "sluice-crds")
     names = {path.stem for path in (ROOT / "deploy/crds").glob("*_*.yaml")}
@@ -249,6 +282,7 @@ def main():
             check_on_server(name, documents)
         check_refusals(chart)
         check_ha(chart)
+        check_namespaced(chart)
     check_crds()
     if failures:
         sys.exit("\n".join(f"check_charts: {failure}" for failure in failures))

@@ -38,6 +38,9 @@ pub(super) struct Args {
     /// Namespace of the installation.
     #[arg(long, default_value = "projectsveltos")]
     namespace: String,
+    /// Namespaces in which the chart lets stages write, as its value `rbac.namespaces` has them, separated by commas; all without it.
+    #[arg(long, value_name = "NAMESPACE,...", value_delimiter = ',')]
+    namespaces: Vec<String>,
     /// Name of the release, with which the names of accounts begin.
     #[arg(long, default_value = "sluice")]
     release: String,

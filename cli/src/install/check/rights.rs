@@ -1,5 +1,7 @@
 //! The rights of each stage in the management cluster: what it needs to do its work.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use sluice_api::model::NAMESPACE;
 
@@ -14,19 +16,33 @@ struct Rule {
     group: &'static str,
     resources: &'static [&'static str],
     verbs: &'static [&'static str],
-    /// The one namespace, and the one name; empty for all.
-    namespace: &'static str,
+    place: Place,
+    /// The one name; empty for all.
     name: &'static str,
 }
 
+/// Where a stage makes a call.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// In all namespaces at once, or on a kind that has none.
+    Everywhere,
+    /// In the namespace of the object that it writes: an installation may name those that there are.
+    Beside,
+    /// As that, and for kinds without a namespace in `default`.
+    Events,
+    /// In `projectsveltos`.
+    Home,
+}
+
 /// One of these calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Need {
     stage: &'static str,
     group: &'static str,
     resource: &'static str,
     verb: &'static str,
-    namespace: &'static str,
+    /// Empty for all.
+    namespace: String,
     name: &'static str,
 }
 
@@ -42,7 +58,16 @@ const fn all(
     resources: &'static [&'static str],
     verbs: &'static [&'static str],
 ) -> Rule {
-    Rule { stage, group, resources, verbs, namespace: "", name: "" }
+    Rule { stage, group, resources, verbs, place: Place::Everywhere, name: "" }
+}
+
+const fn beside(
+    stage: &'static str,
+    group: &'static str,
+    resources: &'static [&'static str],
+    verbs: &'static [&'static str],
+) -> Rule {
+    Rule { stage, group, resources, verbs, place: Place::Beside, name: "" }
 }
 
 const fn home(
@@ -50,7 +75,7 @@ const fn home(
     resources: &'static [&'static str],
     verbs: &'static [&'static str],
 ) -> Rule {
-    Rule { stage, group: "", resources, verbs, namespace: NAMESPACE, name: "" }
+    Rule { stage, group: "", resources, verbs, place: Place::Home, name: "" }
 }
 
 // D-1213: each stage has exactly the rights of its calls.
@@ -77,24 +102,23 @@ const RULES: &[Rule] = &[
     all("renderer", CAPI, &["clusters"], FOLLOW),
     all("renderer", "", &["configmaps", "secrets"], FOLLOW),
     all("renderer", CONFIG, &["clusterprofiles"], &["get", "create", "patch", "delete"]),
-    all("renderer", LIB, &["eventreports"], KEEP),
     all(
         "renderer",
         LIB,
         &[
-            "eventreports/status",
             "eventsources/status",
             "eventtriggers/status",
             "eventbasedaddons/status",
-            "sveltosclusters/status",
             "clustersets/status",
-            "sets/status",
             "rolerequests/status",
         ],
         &["patch"],
     ),
-    all("renderer", CONFIG, &["clusterprofiles/status", "profiles/status"], &["patch"]),
-    all("renderer", "", &["events"], &["create", "patch"]),
+    all("renderer", CONFIG, &["clusterprofiles/status"], &["patch"]),
+    beside("renderer", LIB, &["eventreports"], KEEP),
+    beside("renderer", LIB, &["eventreports/status", "sveltosclusters/status", "sets/status"], &["patch"]),
+    beside("renderer", CONFIG, &["profiles/status"], &["patch"]),
+    Rule { place: Place::Events, ..beside("renderer", "", &["events"], &["create", "patch"]) },
     all("renderer", "authorization.k8s.io", &["subjectaccessreviews"], &["create"]),
     home("renderer", &["configmaps", "secrets"], KEEP),
     Rule { name: "sluice-random", ..home("renderer", &["secrets"], &["get"]) },
@@ -102,8 +126,8 @@ const RULES: &[Rule] = &[
     all("deployer", LIB, &["sveltosclusters"], FOLLOW),
     all("deployer", CAPI, &["clusters"], FOLLOW),
     all("deployer", "", &["secrets"], FOLLOW),
-    all("deployer", CONFIG, &["clustersummaries", "clusterconfigurations"], KEEP),
-    all("deployer", CONFIG, &["clustersummaries/status", "clusterconfigurations/status"], &["patch"]),
+    beside("deployer", CONFIG, &["clustersummaries", "clusterconfigurations"], KEEP),
+    beside("deployer", CONFIG, &["clustersummaries/status", "clusterconfigurations/status"], &["patch"]),
     home("deployer", &["configmaps"], &["list"]),
     all(
         "inspect",
@@ -124,15 +148,47 @@ const RULES: &[Rule] = &[
     all("inspect", "authentication.k8s.io", &["tokenreviews"], &["create"]),
 ];
 
-/// Every call of every stage.
-pub(super) fn needs() -> impl Iterator<Item = Need> {
-    let of_resource = |rule: &'static Rule, resource: &'static str| {
-        let Rule { stage, group, namespace, name, .. } = *rule;
-        rule.verbs.iter().map(move |verb| Need { stage, group, resource, verb, namespace, name })
-    };
-    RULES
-        .iter()
-        .flat_map(move |rule| rule.resources.iter().flat_map(move |resource| of_resource(rule, resource)))
+/// Every call of every stage, where clusters and what users write are in these namespaces; in any when there are none.
+pub(super) fn needs(namespaces: &[String]) -> impl Iterator<Item = Need> {
+    RULES.iter().flat_map(move |rule| {
+        rule.place.namespaces(namespaces).into_iter().flat_map(move |namespace| rule.needs(&namespace))
+    })
+}
+
+// === impl Place ===
+
+impl Place {
+    /// The namespaces to ask about; an empty one stands for all.
+    fn namespaces(self, given: &[String]) -> BTreeSet<String> {
+        let given = || given.iter().cloned();
+        match self {
+            Self::Home => BTreeSet::from([NAMESPACE.to_owned()]),
+            Self::Beside if given().len() > 0 => given().collect(),
+            Self::Events if given().len() > 0 => given().chain(["default".to_owned()]).collect(),
+            Self::Everywhere | Self::Beside | Self::Events => BTreeSet::from([String::new()]),
+        }
+    }
+}
+
+// === impl Rule ===
+
+impl Rule {
+    /// Its calls in this namespace.
+    fn needs(&'static self, namespace: &str) -> Vec<Need> {
+        let Self { stage, group, name, .. } = *self;
+        let calls =
+            self.resources.iter().flat_map(|resource| self.verbs.iter().map(move |verb| (*resource, *verb)));
+        calls
+            .map(|(resource, verb)| Need {
+                stage,
+                group,
+                resource,
+                verb,
+                namespace: namespace.to_owned(),
+                name,
+            })
+            .collect()
+    }
 }
 
 // === impl Need ===
@@ -152,7 +208,10 @@ impl Need {
 
     fn text(&self) -> String {
         let group = if self.group.is_empty() { String::new() } else { format!(".{}", self.group) };
-        let place = if self.namespace.is_empty() { "" } else { " in projectsveltos" };
+        let place = match self.namespace.as_str() {
+            "" => String::new(),
+            namespace => format!(" in {namespace}"),
+        };
         format!("{} {}{group}{place}", self.verb, self.resource)
     }
 }
@@ -183,7 +242,7 @@ fn of_resource(check: &str, rights: &[&(Need, bool)]) -> Finding {
         false => AREA.wrong(
             check,
             format!("the account of the {stage} may not {}", missing.join(", ")),
-            "rbac.create=true of the chart grants it; --release and --namespace say whose accounts are asked about",
+            "rbac.create=true of the chart grants it; --release and --namespace say whose accounts are asked about, --namespaces where they write",
         ),
     }
 }
@@ -196,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_subresource_is_asked_for_as_such() {
-        let need = needs().find(|need| need.resource == "sets/status").unwrap();
+        let need = needs(&[]).find(|need| need.resource == "sets/status").unwrap();
         let asked = need.attributes();
         assert_eq!(
             (asked["resource"].as_str(), asked["subresource"].as_str()),
@@ -207,8 +266,27 @@ mod tests {
 
     #[test]
     fn no_need_is_there_twice() {
-        let all: Vec<Need> = needs().collect();
+        let all: Vec<Need> = needs(&[]).collect();
         let twice = all.iter().enumerate().filter(|(at, need)| all[..*at].contains(need));
         assert_eq!(twice.count(), 0);
+    }
+
+    #[test]
+    fn namespaces_that_are_named_are_asked_about_one_by_one() {
+        let of = |resource: &str| {
+            let names = ["team-a".to_owned(), "team-b".to_owned()];
+            let found: Vec<_> = needs(&names).filter(|need| need.resource == resource).collect();
+            found.iter().map(Need::text).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(
+            of("profiles/status"),
+            "patch profiles/status.config.projectsveltos.io in team-a, patch profiles/status.config.projectsveltos.io in team-b"
+        );
+        assert_eq!(
+            of("events"),
+            "create events in default, patch events in default, create events in team-a, patch events in team-a, \
+             create events in team-b, patch events in team-b"
+        );
+        assert_eq!(of("clusterprofiles/status"), "patch clusterprofiles/status.config.projectsveltos.io");
     }
 }

@@ -1,6 +1,7 @@
 {{/*
-The rights of each component in the management cluster: exactly the calls that it makes. `sluice.rights.cluster` are those in all namespaces,
-`sluice.rights.home` those in `projectsveltos`.
+The rights of each component in the management cluster: exactly the calls that it makes. `sluice.rights.cluster` are those that only a ClusterRole
+gives: lists and watches of all namespaces, and kinds that have none. `sluice.rights.places` are writes to one namespace each, in all or in those
+of `rbac.namespaces`. `sluice.rights.home` are those in `projectsveltos`.
 */}}
 
 {{/* Registrations, and the kubeconfigs that they name: Secrets of any name. */}}
@@ -22,22 +23,32 @@ The rights of each component in the management cluster: exactly the calls that i
 - {apiGroups: [config.projectsveltos.io], resources: [profiles], verbs: [list, watch]}
 - {apiGroups: [cluster.x-k8s.io], resources: [clusters], verbs: [list, watch]}
 - {apiGroups: [""], resources: [configmaps, secrets], verbs: [list, watch]}
-# What it makes: the profiles of events, and pictures of what matched.
+# What it makes: the profiles of events.
 - {apiGroups: [config.projectsveltos.io], resources: [clusterprofiles], verbs: [get, list, watch, create, patch, delete]}
-- {apiGroups: [lib.projectsveltos.io], resources: [eventreports], verbs: [create, patch, delete]}
 # What it says of what users wrote.
 - apiGroups: [lib.projectsveltos.io]
-  resources: [eventreports/status, eventsources/status, eventtriggers/status, eventbasedaddons/status, sveltosclusters/status,
-    clustersets/status, sets/status, rolerequests/status]
+  resources: [eventsources/status, eventtriggers/status, eventbasedaddons/status, clustersets/status, rolerequests/status]
   verbs: [patch]
-- {apiGroups: [config.projectsveltos.io], resources: [clusterprofiles/status, profiles/status], verbs: [patch]}
-- {apiGroups: [""], resources: [events], verbs: [create, patch]}
+- {apiGroups: [config.projectsveltos.io], resources: [clusterprofiles/status], verbs: [patch]}
 # What tenants may read.
 - {apiGroups: [authorization.k8s.io], resources: [subjectaccessreviews], verbs: [create]}
 {{- with .Values.rbac.read }}
 # What templates read beside ConfigMaps and Secrets.
 {{ toYaml . }}
 {{- end }}
+{{- end }}
+
+{{- define "sluice.rights.places.renderer" -}}
+# Pictures of what matched, and what it says of what users wrote.
+- {apiGroups: [lib.projectsveltos.io], resources: [eventreports], verbs: [create, patch, delete]}
+- {apiGroups: [lib.projectsveltos.io], resources: [eventreports/status, sveltosclusters/status, sets/status], verbs: [patch]}
+- {apiGroups: [config.projectsveltos.io], resources: [profiles/status], verbs: [patch]}
+{{ include "sluice.rights.events" . }}
+{{- end }}
+
+{{/* Events of an object are beside it, those of kinds without a namespace in `default`. */}}
+{{- define "sluice.rights.events" -}}
+- {apiGroups: [""], resources: [events], verbs: [create, patch]}
 {{- end }}
 
 {{- define "sluice.rights.home.renderer" -}}
@@ -49,15 +60,18 @@ The rights of each component in the management cluster: exactly the calls that i
 
 {{- define "sluice.rights.cluster.deployer" -}}
 {{ include "sluice.rights.registrations" . }}
-# Pictures of what is deployed.
-- {apiGroups: [config.projectsveltos.io], resources: [clustersummaries, clusterconfigurations], verbs: [create, patch, delete]}
-- {apiGroups: [config.projectsveltos.io], resources: [clustersummaries/status, clusterconfigurations/status], verbs: [patch]}
 {{- if .Values.rbac.deploy }}
 # What may be deployed to the management cluster itself.
 - {apiGroups: [""], resources: [namespaces], verbs: [create, patch]}
 - {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [list, watch]}
 {{ toYaml .Values.rbac.deploy }}
 {{- end }}
+{{- end }}
+
+{{- define "sluice.rights.places.deployer" -}}
+# Pictures of what is deployed.
+- {apiGroups: [config.projectsveltos.io], resources: [clustersummaries, clusterconfigurations], verbs: [create, patch, delete]}
+- {apiGroups: [config.projectsveltos.io], resources: [clustersummaries/status, clusterconfigurations/status], verbs: [patch]}
 {{- end }}
 
 {{- define "sluice.rights.home.deployer" -}}
