@@ -58,14 +58,8 @@ impl Installation {
     /// # Errors
     /// What `helm` or `kubectl` say.
     pub fn install(dir: &Path, server: &str, admin: &str, values: &Path) -> anyhow::Result<Self> {
-        let there =
-            Self { dir: dir.to_owned(), server: server.to_owned(), admin: dir.join("admin.kubeconfig") };
-        std::fs::write(&there.admin, admin)?;
-        let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy");
-        there.helm(&["install", "sluice-crds", text(&deploy.join("helm/sluice-crds"))?])?;
-        there.kubectl(&["create", "namespace", NAMESPACE])?;
-        let chart = dir.join("sluice");
-        copy_chart(&deploy.join("helm/sluice"), &chart)?;
+        let there = Self::none(dir, server, admin)?;
+        let chart = there.prepare()?;
         // Hooks wait for pods, of which there are none here: what they bring is applied, and their command is run below.
         let arguments = [
             "install",
@@ -85,6 +79,19 @@ impl Installation {
             }
         }
         Ok(there)
+    }
+
+    /// Installs the definitions and makes the namespace; a copy of the chart `sluice` without the bus that it depends on.
+    ///
+    /// # Errors
+    /// What `helm` or `kubectl` say.
+    pub fn prepare(&self) -> anyhow::Result<PathBuf> {
+        let charts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/helm");
+        self.helm(&["install", "sluice-crds", text(&charts.join("sluice-crds"))?])?;
+        self.kubectl(&["create", "namespace", NAMESPACE])?;
+        let chart = self.dir.join("sluice");
+        copy_chart(&charts.join("sluice"), &chart)?;
+        Ok(chart)
     }
 
     /// Starts everything anew: a bus, and each stage under its account. Charts come from `sources`.
@@ -209,7 +216,10 @@ impl Installation {
     }
 
     /// Fills in roles that are made of others, as a controller does that does not run here.
-    fn aggregate(&self) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// What `kubectl` says.
+    pub fn aggregate(&self) -> anyhow::Result<()> {
         let roles: Value =
             serde_json::from_str(&self.kubectl(&["get", "clusterroles", "--output", "json"])?)?;
         let roles = roles["items"].as_array().context("a list of roles")?;
@@ -244,7 +254,11 @@ impl Installation {
         self.run("kubectl", arguments)
     }
 
-    fn helm(&self, arguments: &[&str]) -> anyhow::Result<String> {
+    /// Runs `helm` as the administrator.
+    ///
+    /// # Errors
+    /// What it says.
+    pub fn helm(&self, arguments: &[&str]) -> anyhow::Result<String> {
         let helm = std::env::var("HELM").context("HELM names no helm of version 4; `make e2e` sets it")?;
         self.run(&helm, arguments)
     }
