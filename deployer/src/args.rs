@@ -41,8 +41,8 @@ impl Args {
     /// When arguments or the bus cannot be used.
     pub async fn run(self) -> anyhow::Result<()> {
         let tasks = stop_on_signals();
-        let context = Context::start(Role::Deployer, &self.common, &tasks).await?;
         let client = management_client(self.kubeconfig.as_deref()).await?;
+        let context = Context::start(Role::Deployer, &self.common, &tasks).await?;
         let feed = access_feed(&client, &tasks, self.access.allow_kubeconfig_proxies);
         crate::run(context.forgets(self.forget), client, feed).await
     }

@@ -93,10 +93,21 @@ async fn a_management_cluster_that_was_restored_withdraws_nothing_before_that_is
     deploy("before").await;
     management.back_up(&dir.path().join("backup")).await.unwrap();
     let (kept, lost) = (deploy("kept").await, deploy("lost").await);
+    // What is written later has a smaller resourceVersion than what rows were made from, for long.
+    for number in 0..200 {
+        let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other", "namespace": "default"},
+            "data": {"number": number.to_string()}});
+        fleet.management.apply(&other).await.unwrap();
+    }
+    deploy("later").await;
     // Its mark grows twice a minute, and whenever a renderer begins.
     let (url, programs) = (running.url().to_owned(), Programs::beside_me().unwrap());
+    let start = |name: &str| {
+        let folder = folder(name);
+        installation.start_stage(&folder, "renderer", &url, &[], &programs).unwrap()
+    };
     running.replica("renderer").unwrap().process().kill().unwrap();
-    running.replace(installation.start_stage(&run, "renderer", &url, &[], &programs).unwrap());
+    running.replace(start("second"));
     until("the renderer", async || running.replica("renderer").unwrap().is_ready().await.then_some(())).await;
 
     management.restore(&dir.path().join("backup")).await.unwrap();
@@ -107,7 +118,7 @@ async fn a_management_cluster_that_was_restored_withdraws_nothing_before_that_is
     let said = running.replica("renderer").unwrap().process().log();
     assert!(said.contains("restored from a backup"), "{said}");
     // As Kubernetes does, somebody starts it again.
-    running.replace(installation.start_stage(&run, "renderer", &url, &[], &programs).unwrap());
+    running.replace(start("third"));
     let logged = async || {
         running.replica("renderer").unwrap().process().log().contains("accept-restore").then_some(())
     };
@@ -124,11 +135,14 @@ async fn a_management_cluster_that_was_restored_withdraws_nothing_before_that_is
         fleet.management.apply(&object).await.unwrap();
     }
     accept(&dir.path().join("admin.kubeconfig"));
-    until("what nobody has made again", async || uid(&member, "lost").await.is_none().then_some(())).await;
+    for name in ["lost", "later"] {
+        until("what nobody has made again", async || uid(&member, name).await.is_none().then_some(())).await;
+    }
     assert_eq!(uid(&member, "kept").await, Some(kept));
     assert!(uid(&member, "before").await.is_some());
     // It is told once: the next renderer begins at once.
     running.replica("renderer").unwrap().process().kill().unwrap();
-    running.replace(installation.start_stage(&run, "renderer", &url, &[], &programs).unwrap());
+    running.replace(start("fourth"));
     until("the renderer", async || running.replica("renderer").unwrap().is_ready().await.then_some(())).await;
+    deploy("after").await;
 }

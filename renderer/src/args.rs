@@ -55,8 +55,8 @@ impl Args {
     /// # Errors
     /// When arguments or the bus cannot be used.
     pub async fn run(self) -> anyhow::Result<()> {
-        let context = Context::start(Role::Renderer, &self.common, &stop_on_signals()).await?;
         let client = management_client(self.kubeconfig.as_deref()).await?;
+        let context = Context::start(Role::Renderer, &self.common, &stop_on_signals()).await?;
         let hosts = ChartHosts::These(self.chart_hosts.into_iter().collect());
         let mirrors = self.chart_mirrors.into_iter().collect();
         let charts = ChartSettings { cache: self.chart_cache, mirrors, hosts, ..ChartSettings::default() };

@@ -19,7 +19,7 @@ use sluice_api::model::{ACCEPTED, INVENTORY, MARK, NAMESPACE};
 use sluice_api::object;
 use sluice_bus::{Bus, now_micros};
 use sluice_kube::Raw;
-use sluice_protocol::{About, Problem};
+use sluice_protocol::{About, Problem, Revision};
 use sluice_runtime::{Context, Reporter};
 use sluice_tasks::{End, Once};
 use tokio_util::sync::CancellationToken;
@@ -38,6 +38,8 @@ pub(crate) struct History {
     reporter: Reporter,
     /// The greatest mark that this process has seen; 0 before it works.
     seen: Arc<AtomicU64>,
+    /// The restore that it knows of, as [`Mark::restored`].
+    restored: Arc<AtomicU64>,
     /// Cancelled once the management cluster has gone back.
     back: CancellationToken,
 }
@@ -53,6 +55,8 @@ struct Mark {
     version: String,
     /// When it grew last, microseconds since 1970.
     time: i64,
+    /// The number with which renderers went on after the last restore; 0 where there was none. Since then versions of objects count anew.
+    restored: u64,
 }
 
 /// What a mark says of the management cluster.
@@ -73,6 +77,17 @@ fn direction(mark: &Mark, known: u64) -> Direction {
     }
 }
 
+/// The mark with which a renderer goes on.
+fn next(mark: &Mark, known: u64) -> Mark {
+    let number = mark.number.max(known) + 1;
+    let restored = match direction(mark, known) {
+        // Greater than any before: marks only grow.
+        Direction::Accepted => number,
+        _ => mark.restored,
+    };
+    Mark { number, restored, is_accepted: false, ..mark.clone() }
+}
+
 // === impl History ===
 
 impl History {
@@ -82,18 +97,22 @@ impl History {
             bus: context.bus.clone(),
             reporter: Reporter::new(context, "management"),
             seen: Arc::default(),
+            restored: Arc::default(),
             back: CancellationToken::new(),
         }
     }
 
     /// Waits until the management cluster is at least as new as what renderers have worked with, or somebody has said that it is meant to
-    /// be older.
-    pub(crate) async fn begin(&self) {
+    /// be older; the mark of the last restore, after which rows of the time before are older than all that is there.
+    pub(crate) async fn begin(&self) -> Revision {
         let (mut told, mut is_back) = (false, false);
         loop {
             match self.compare().await {
                 // Also where a former process has said it.
-                Ok(None) => return self.reporter.problem(Problem::resolved("renderer", "", about())),
+                Ok(None) => {
+                    self.reporter.problem(Problem::resolved("renderer", "", about()));
+                    return Revision::new(self.restored.load(Ordering::SeqCst));
+                }
                 Ok(Some(text)) => {
                     if !std::mem::replace(&mut is_back, true) {
                         tracing::warn!("{text}");
@@ -124,7 +143,8 @@ impl History {
             }
             Direction::Forward => {}
         }
-        self.advance(&mark, known).await?;
+        let mark = self.advance(&mark, known).await?;
+        self.restored.store(mark.restored, Ordering::SeqCst);
         Ok(None)
     }
 
@@ -147,9 +167,8 @@ impl History {
 
     async fn step(&self) -> Result<(), String> {
         let mark = self.read().await?;
-        let seen = self.seen.load(Ordering::SeqCst);
-        if direction(&mark, seen) != Direction::Forward {
-            self.say_back(mark.number, seen);
+        if !self.follows(&mark) {
+            self.say_back(&mark);
         } else if now_micros().saturating_sub(mark.time)
             >= i64::try_from(EVERY.as_micros()).unwrap_or(i64::MAX)
         {
@@ -162,12 +181,11 @@ impl History {
 
     /// Whether what the management cluster lists now is as new as what it has listed before. Waits for its answer.
     pub(crate) async fn goes_on(&self) -> bool {
-        let seen = self.seen.load(Ordering::SeqCst);
         loop {
             match self.read().await {
-                Ok(mark) if direction(&mark, seen) == Direction::Forward => return true,
+                Ok(mark) if self.follows(&mark) => return true,
                 Ok(mark) => {
-                    self.say_back(mark.number, seen);
+                    self.say_back(&mark);
                     return false;
                 }
                 Err(_) => tokio::time::sleep(AGAIN).await,
@@ -175,23 +193,33 @@ impl History {
         }
     }
 
-    fn say_back(&self, number: u64, seen: u64) {
-        tracing::error!("{}", went_back(number, seen));
+    /// Whether the mark follows what this process has seen. Others may have gone on after a restore that it has not noticed.
+    fn follows(&self, mark: &Mark) -> bool {
+        direction(mark, self.seen.load(Ordering::SeqCst)) == Direction::Forward
+            && mark.restored == self.restored.load(Ordering::SeqCst)
+    }
+
+    fn say_back(&self, mark: &Mark) {
+        tracing::error!("{}", went_back(mark.number, self.seen.load(Ordering::SeqCst)));
         self.back.cancel();
     }
 
-    /// Writes a greater mark than both, there and on the bus. Who was faster has done the same.
-    async fn advance(&self, mark: &Mark, known: u64) -> Result<(), String> {
-        let next = mark.number.max(known) + 1;
+    /// Writes a greater mark than both, there and on the bus; the mark that is there then. Who was faster has done the same.
+    async fn advance(&self, mark: &Mark, known: u64) -> Result<Mark, String> {
+        let mut next = next(mark, known);
         // What decides is written first: the bus never knows more than the management cluster.
-        match self.write(mark, next).await {
-            Ok(()) => self.see(next).await,
+        match self.write(&next).await {
+            Ok(()) => {}
             Err(Error::Api(status)) if status.code == 409 => {
-                let written = self.read().await?;
-                self.see(written.number).await
+                next = self.read().await?;
+                if direction(&next, known) != Direction::Forward {
+                    return Err("somebody else changes it, and does not let it grow".to_owned());
+                }
             }
-            Err(error) => Err(error.to_string()),
+            Err(error) => return Err(error.to_string()),
         }
+        self.see(next.number).await?;
+        Ok(next)
     }
 
     async fn see(&self, number: u64) -> Result<(), String> {
@@ -204,14 +232,16 @@ impl History {
         found.map_or_else(|| Ok(Mark::default()), |found| mark_of(&found.value))
     }
 
-    async fn write(&self, mark: &Mark, number: u64) -> Result<(), Error> {
-        let data = json!({"mark": number.to_string(), "time": now_micros().to_string(), ACCEPTED: null});
+    /// Writes it in the place of the version that it names; makes it where that is none.
+    async fn write(&self, mark: &Mark) -> Result<(), Error> {
+        let (number, restored) = (mark.number.to_string(), mark.restored.to_string());
+        let mut data = json!({"mark": number, "time": now_micros().to_string(), "restored": restored});
         if mark.version.is_empty() {
             let object = json!({"apiVersion": "v1", "kind": "ConfigMap",
-                "metadata": {"name": MARK, "namespace": NAMESPACE, "labels": {INVENTORY: "mark"}},
-                "data": {"mark": data["mark"], "time": data["time"]}});
+                "metadata": {"name": MARK, "namespace": NAMESPACE, "labels": {INVENTORY: "mark"}}, "data": data});
             return self.config_maps().create(&PostParams::default(), &Raw::from(object)).await.map(drop);
         }
+        data[ACCEPTED] = Value::Null;
         let patch = json!({"metadata": {"resourceVersion": mark.version}, "data": data});
         let params = PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
         self.config_maps().patch(MARK, &params, &Patch::Merge(&patch)).await.map(drop)
@@ -246,6 +276,8 @@ fn mark_of(config_map: &Value) -> Result<Mark, String> {
         is_accepted: text(ACCEPTED) == "true",
         version: object::text(config_map, &["metadata", "resourceVersion"]).to_owned(),
         time: text("time").parse().unwrap_or(0),
+        // Renderers of former versions do not write it.
+        restored: text("restored").parse().unwrap_or(0),
     })
 }
 
@@ -277,9 +309,22 @@ mod tests {
     }
 
     #[test]
+    fn versions_count_anew_after_a_restore_that_is_accepted() {
+        let first = next(&mark(6, false), 0);
+        assert_eq!((first.number, first.restored), (7, 0));
+        let accepted = next(&mark(6, true), 9);
+        assert_eq!((accepted.number, accepted.restored, accepted.is_accepted), (10, 10, false));
+        let later = next(&accepted, 10);
+        assert_eq!((later.number, later.restored), (11, 10));
+        // The backup was made before the first restore.
+        assert_eq!(next(&mark(4, true), 11).restored, 12);
+        assert_eq!(next(&mark(8, true), 7).restored, 0, "it is newer than what is known");
+    }
+
+    #[test]
     fn a_mark_is_read_and_what_is_none_is_an_error() {
-        let object = |mark: &str| json!({"metadata": {"resourceVersion": "9"}, "data": {"mark": mark, "time": "5", "accepted": "true"}});
-        let read = Mark { number: 4, is_accepted: true, version: "9".into(), time: 5 };
+        let object = |mark: &str| json!({"metadata": {"resourceVersion": "9"}, "data": {"mark": mark, "time": "5", "restored": "3", "accepted": "true"}});
+        let read = Mark { number: 4, is_accepted: true, version: "9".into(), time: 5, restored: 3 };
         assert_eq!(mark_of(&object("4")), Ok(read));
         assert!(mark_of(&object("-1")).unwrap_err().contains("data.mark"));
         assert!(mark_of(&json!({})).is_err());

@@ -13,7 +13,7 @@ use sluice_bus::{
 };
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{About, Problem, Shard, Stop, Table};
+use sluice_protocol::{About, Problem, Revision, Shard, Stop, Table};
 use sluice_renderer_core::{Config, Effect, ExternalInput, Renderer, Salt};
 use sluice_runtime::{Context, Projector, Reporter, count_shards};
 use sluice_tasks::{End, Group, Kept, Once};
@@ -33,7 +33,9 @@ use crate::{capabilities, leftovers, management, object_status, salt, status};
 /// Pause before an interest row that could not be written is written again.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
-/// What is waited for.
+/// What is waited for: the random salt of templates.
+const SALT: &str = "the Secret with the random salt in the management cluster";
+/// What is waited for after a restore.
 const PAST: &str = "the management cluster, which may be an older one: sluice problems says more";
 
 /// What every shard needs.
@@ -53,6 +55,8 @@ struct Shared {
     rights: Rights,
     tera: Arc<dyn Engine>,
     salt: Salt,
+    /// The mark of the restore since which versions of the management cluster count.
+    restored: Revision,
 }
 
 impl Shared {
@@ -77,18 +81,23 @@ pub struct Settings {
 /// # Errors
 /// When the members of the stage cannot be joined, or a task has ended without which the process cannot go on.
 pub async fn run(context: Context, client: Client, settings: Settings) -> anyhow::Result<()> {
+    // Said before the first wait ends: a process that waits for more is not ready in between.
+    context.ready.wait_for(SALT);
     let history = settings.guards_history.then(|| History::new(&context, &client));
     let (written, generated) = management::follow(&context, &client, history.as_ref());
     let (synced, stop) = (written.clone(), context.tasks.stop());
     context.wait_for("the management cluster", async move { synced.synced().await });
     let Some(salt) = stop.run_until_cancelled(salt::salt(&client)).await else { return Ok(()) };
+    let mut restored = Revision::NONE;
     if let Some(history) = history {
-        let begin = history.begin();
         context.ready.wait_for(PAST);
-        let Some(()) = stop.run_until_cancelled(begin).await else { return Ok(()) };
+        context.ready.done(SALT);
+        let Some(begun) = stop.run_until_cancelled(history.begin()).await else { return Ok(()) };
+        restored = begun;
         context.ready.done(PAST);
-        history.clone().keep(&context);
+        history.keep(&context);
     }
+    context.ready.done(SALT);
     let membership = context.join("renderer")?;
     let shared = Shared {
         statuses: status::follow(&context.bus, stop.clone()),
@@ -102,6 +111,7 @@ pub async fn run(context: Context, client: Client, settings: Settings) -> anyhow
         charts: Charts::new(settings.charts, context.tasks.clone()),
         tera: Arc::new(Waiting::default()),
         salt,
+        restored,
         written,
         generated,
         context: context.clone(),
@@ -184,6 +194,7 @@ fn core(shared: &Shared, shard: Shard, input: &ReadSpec) -> Renderer {
         forget_after: i64::try_from(shared.context.forget_after.as_micros()).unwrap_or(i64::MAX),
         mark: RandomState::new().hash_one(shard),
     })
+    .with_restored(shared.restored)
     .with_tera(shared.tera.clone())
 }
 

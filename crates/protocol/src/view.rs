@@ -1,16 +1,33 @@
 //! How new the knowledge is that a row was made from.
 
 use crate::Revision;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 /// For each source of knowledge (an interest row, a kind of the management cluster) its version. Every row has one and
 /// few of them differ: cheap to clone.
+///
+/// Versions of a management cluster that was restored from a backup begin again at older ones. A view of what it has since then is newer than
+/// every view of the time before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View(Arc<BTreeMap<String, Revision>>);
 
+/// Stands among the sources, and says since which restore their versions count. No kind and no cluster has this name.
+const RESTORED: &str = "restored";
+
 impl View {
+    /// Knows nothing yet; what it notes was seen after this restore of the management cluster. Later ones have greater numbers;
+    /// [`Revision::NONE`] is none.
+    pub fn since(restored: Revision) -> Self {
+        let mut view = Self::default();
+        if restored > Revision::NONE {
+            view.note(RESTORED, restored);
+        }
+        view
+    }
+
     /// Notes that `source` has been seen at `version`; older versions change nothing.
     pub fn note(&mut self, source: &str, version: Revision) {
         if self.0.get(source).is_none_or(|&known| known < version) {
@@ -18,10 +35,15 @@ impl View {
         }
     }
 
-    /// Takes the newer of both, source by source.
+    /// Takes the newer of both, source by source where both are of the same time.
     pub fn merge(&mut self, other: &Self) {
         if Arc::ptr_eq(&self.0, &other.0) {
             return;
+        }
+        match self.restored().cmp(&other.restored()) {
+            Ordering::Greater => return,
+            Ordering::Less => return self.0 = other.0.clone(),
+            Ordering::Equal => {}
         }
         for (source, &version) in other.0.iter() {
             self.note(source, version);
@@ -30,11 +52,21 @@ impl View {
 
     /// Whether nothing in `needed` is newer than this.
     pub fn covers(&self, needed: &Self) -> bool {
-        needed.0.iter().all(|(source, &version)| self.0.get(source).is_some_and(|&known| known >= version))
+        let knows = |(source, &version): (&String, &Revision)| {
+            self.0.get(source).is_some_and(|&known| known >= version)
+        };
+        match self.restored().cmp(&needed.restored()) {
+            Ordering::Greater => true,
+            Ordering::Less => false,
+            Ordering::Equal => needed.0.iter().all(knows),
+        }
     }
 
     /// The sources of which `needed` has a newer version, with that version.
     pub fn lacks(&self, needed: &Self) -> Vec<String> {
+        if self.restored() > needed.restored() {
+            return Vec::new();
+        }
         let newer = |(source, version): &(&String, &Revision)| self.version(source) < **version;
         needed.0.iter().filter(newer).map(|(source, version)| format!("{source} {version}")).collect()
     }
@@ -42,6 +74,10 @@ impl View {
     /// The version of `source`, none when unknown.
     pub fn version(&self, source: &str) -> Revision {
         self.0.get(source).copied().unwrap_or(Revision::NONE)
+    }
+
+    fn restored(&self) -> Revision {
+        self.version(RESTORED)
     }
 
     /// Reads the text form; parts that cannot be read are left out.
@@ -129,7 +165,31 @@ mod tests {
         assert!(View::parse("a=0").covers(&View::parse("a=0")));
     }
 
+    #[test]
+    fn what_was_seen_after_a_restore_is_newer_than_all_before_it() {
+        let (before, after) = (View::parse("a=90 b=5"), View::parse("a=3 restored=7"));
+        assert!(after.covers(&before) && !before.covers(&after));
+        assert_eq!((after.lacks(&before).len(), before.lacks(&after)), (0, vec!["restored 7".to_owned()]));
+        assert_eq!(View::since(Revision::new(7)).to_string(), "restored=7");
+        assert_eq!(View::since(Revision::NONE), View::default());
+        for (mut merged, other) in [(before.clone(), &after), (after.clone(), &before)] {
+            merged.merge(other);
+            assert_eq!(merged, after);
+        }
+    }
+
     proptest::proptest! {
+        #[test]
+        fn of_two_restores_the_later_is_newer(one in any_view(), other in any_view(), first in 0..3_u64, second in 0..3_u64) {
+            let of = |view: &View, restored| View::parse(&format!("{view} {}", View::since(Revision::new(restored))));
+            let (one, other) = (of(&one, first), of(&other, second));
+            let mut merged = one.clone();
+            merged.merge(&other);
+            proptest::prop_assert!(merged.covers(&one) && merged.covers(&other));
+            proptest::prop_assert_eq!(one.covers(&other), one.lacks(&other).is_empty() || first > second);
+            proptest::prop_assert!(first == second || one.covers(&other) == (first > second));
+        }
+
         #[test]
         fn what_is_merged_covers_both_and_nothing_newer(one in any_view(), other in any_view()) {
             let mut merged = one.clone();

@@ -101,6 +101,13 @@ impl Renderer {
         self
     }
 
+    /// Tells it that the management cluster was restored from a backup, as the mark with this number says: rows of the time before are older
+    /// than what it has now, whatever their versions. Before anything else is told.
+    pub fn with_restored(mut self, restored: Revision) -> Self {
+        self.knowledge.catalog.set_restored(restored);
+        self
+    }
+
     /// Lets this open the texts of Secrets, and cover what is made of them.
     pub fn with_veil(mut self, veil: Arc<dyn Veil>) -> Self {
         self.rendering.set_veil(veil);

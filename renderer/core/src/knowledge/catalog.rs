@@ -101,6 +101,11 @@ pub(crate) struct Catalog {
 // === impl Catalog ===
 
 impl Catalog {
+    /// Versions count since this restore of the management cluster. Before any change.
+    pub(crate) fn set_restored(&mut self, restored: Revision) {
+        (self.view, self.listed) = (View::since(restored), View::since(restored));
+    }
+
     /// Takes a change; what it is about, or `Nothing` when nothing that matters differs.
     pub(crate) fn apply(&mut self, change: &Change) -> Touched {
         let touched = self.put(change);
@@ -221,5 +226,16 @@ mod tests {
             (catalog.view().version("ConfigMap"), catalog.knowledge().version("ConfigMap")),
             (Revision::new(5), Revision::new(90))
         );
+    }
+
+    #[test]
+    fn what_is_seen_after_a_restore_is_newer_than_all_before() {
+        let mut catalog = Catalog::default();
+        catalog.set_restored(Revision::new(7));
+        let object = json!({"kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": "5"}});
+        catalog.apply(&Change::Upsert(Arc::new(object)));
+        catalog.apply(&Change::Listed("Secret".to_owned(), Revision::new(6)));
+        assert_eq!(catalog.knowledge().to_string(), "ConfigMap=5 Secret=6 restored=7");
+        assert!(catalog.view().covers(&View::parse("ConfigMap=90")));
     }
 }
