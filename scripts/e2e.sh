@@ -40,5 +40,5 @@ cargo build --locked --workspace --bins
 if [ "${1:-}" = --only-rights ]; then
   exec cargo test --locked -p sluice-e2e --test rights -- --ignored
 fi
-exec cargo test --locked -p sluice-e2e --test charts --test contract_control_plane --test import --test kubectl --test restore --test rights --test scenarios -- \
+exec cargo test --locked -p sluice-e2e --test charts --test contract_control_plane --test import --test kubectl --test restore --test rights --test rotation --test scenarios -- \
   --ignored --test-threads=1 "$@"

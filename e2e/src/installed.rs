@@ -100,11 +100,7 @@ impl Installation {
     /// What does not come up.
     pub async fn start(&self, dir: &Path, sources: &Path) -> anyhow::Result<Running> {
         let programs = Programs::beside_me()?;
-        let setup = self.kubeconfig_of("sluice-setup")?;
-        let made = Command::new(programs.find("sluice")?)
-            .args(["install", "secrets", "--namespace", NAMESPACE, "--kubeconfig", text(&setup)?])
-            .output()?;
-        ensure!(made.status.success(), "sluice install secrets: {}", String::from_utf8_lossy(&made.stderr));
+        self.make_secrets(&[])?;
         let (nats, url) = self.start_bus(dir).await?;
         let operator = self.mounted(dir, "sluice-nats-operator")?.join("seed");
         let (charts, mirrors) = serve_charts(dir, sources)?;
@@ -118,6 +114,20 @@ impl Installation {
         }
         running.wait_until_ready().await?;
         Ok(running)
+    }
+
+    /// Runs `sluice install secrets` with the rights of the chart's Job.
+    ///
+    /// # Errors
+    /// What it says.
+    pub fn make_secrets(&self, more: &[&str]) -> anyhow::Result<()> {
+        let setup = self.kubeconfig_of("sluice-setup")?;
+        let made = Command::new(Programs::beside_me()?.find("sluice")?)
+            .args(["install", "secrets", "--namespace", NAMESPACE, "--kubeconfig", text(&setup)?])
+            .args(more)
+            .output()?;
+        ensure!(made.status.success(), "sluice install secrets: {}", String::from_utf8_lossy(&made.stderr));
+        Ok(())
     }
 
     /// Starts a stage under its account.
@@ -175,8 +185,11 @@ impl Installation {
         Ok((nats, format!("nats://127.0.0.1:{port}")))
     }
 
-    /// The folder of a Secret of the namespace, as a pod has it.
-    fn mounted(&self, dir: &Path, secret: &str) -> anyhow::Result<PathBuf> {
+    /// The folder of a Secret of the namespace, as a pod has it: what has changed is replaced, and what is gone is taken away.
+    ///
+    /// # Errors
+    /// When there is no such Secret, or the folder cannot be written.
+    pub fn mounted(&self, dir: &Path, secret: &str) -> anyhow::Result<PathBuf> {
         let found: Value = serde_json::from_str(&self.kubectl(&[
             "get",
             "secret",
@@ -188,14 +201,27 @@ impl Installation {
         ])?)?;
         let folder = dir.join(secret);
         std::fs::create_dir_all(&folder)?;
-        for (key, value) in found["data"].as_object().into_iter().flatten() {
-            std::fs::write(folder.join(key), STANDARD.decode(value.as_str().unwrap_or_default())?)?;
+        let data = found["data"].as_object().cloned().unwrap_or_default();
+        for (key, value) in &data {
+            // Written beside its place first: nobody reads half a file.
+            let beside = dir.join(format!("{secret}.{key}.new"));
+            std::fs::write(&beside, STANDARD.decode(value.as_str().unwrap_or_default())?)?;
+            std::fs::rename(&beside, folder.join(key))?;
+        }
+        for entry in std::fs::read_dir(&folder)? {
+            let entry = entry?;
+            if !data.contains_key(&*entry.file_name().to_string_lossy()) {
+                std::fs::remove_file(entry.path())?;
+            }
         }
         Ok(folder)
     }
 
     /// A kubeconfig with a token of a ServiceAccount.
-    fn kubeconfig_of(&self, account: &str) -> anyhow::Result<PathBuf> {
+    ///
+    /// # Errors
+    /// What `kubectl` says.
+    pub fn kubeconfig_of(&self, account: &str) -> anyhow::Result<PathBuf> {
         let path = self.dir.join(format!("{account}.kubeconfig"));
         if !path.exists() {
             let token =
@@ -287,6 +313,14 @@ impl Running {
     /// The seed of the bus' operator.
     pub fn operator(&self) -> &Path {
         &self.operator
+    }
+
+    /// Has the servers of the bus read their configuration again, as the reloader beside them does when a file of it changes.
+    ///
+    /// # Errors
+    /// When it has ended.
+    pub fn reload_bus(&self) -> anyhow::Result<()> {
+        self.nats.signal("HUP")
     }
 
     /// The replica of a stage.
