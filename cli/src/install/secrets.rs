@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kube::Client;
 use sluice_api::ClusterRef;
-use sluice_bus::{Seed, accounts, make_keys};
+use sluice_bus::{Seed, accounts, accounts_for, make_keys};
 use sluice_protocol::Role;
 use sluice_runtime::{Fate, HoldError, KeySecrets, hold_secret, secrets_of};
 
@@ -23,6 +25,7 @@ const ACCOUNTS: (&str, &str) = ("sluice-nats-accounts", "accounts.conf");
   sluice install secrets --namespace projectsveltos --shards 16
   sluice install secrets --namespace projectsveltos --shards 16 --cluster default/shop
   sluice install secrets --namespace projectsveltos --shards 16 --rotate matcher
+  sluice install secrets --namespace projectsveltos --shards 16 --cluster default/shop --rotate default/shop
 
 Makes a Secret sluice-nats-<role> with `seed` for each role of the bus, and sluice-nats-accounts with `accounts.conf` for its servers;
 and the keys for sealed Secrets, projectsveltos/sluice-bus-<stage>. What is there stays, so call it as often as you like.
@@ -41,7 +44,8 @@ pub(super) struct Args {
     #[arg(long = "cluster", value_name = "NAMESPACE/NAME", value_parser = cluster)]
     clusters: Vec<ClusterRef>,
 
-    /// Give this role a new key: agent, matcher, renderer, deployer, people, inspect, operator.
+    /// Give this role a new key: agent, matcher, renderer, deployer, people, inspect, operator; or the agent of a --cluster,
+    /// `namespace/name`. Nothing but keys changes with it: whoever has an account must be named as before.
     #[arg(long, value_name = "ROLE", value_parser = role)]
     rotate: Vec<Role>,
 
@@ -65,6 +69,12 @@ impl Args {
         );
         let client = self.management.client().await?;
         let roles = roles(&self.clusters)?;
+        if let Some(Role::Agent(Some(cluster))) = self.rotate.iter().find(|role| !roles.contains(role)) {
+            bail!("--rotate {cluster}: its agent has no account; add --cluster {cluster}");
+        }
+        if !self.rotate.is_empty() {
+            self.changes_keys_alone(client.clone()).await?;
+        }
         if !self.no_accounts {
             self.make_accounts(client.clone(), &roles).await?;
         }
@@ -99,6 +109,19 @@ impl Args {
         Ok(())
     }
 
+    /// Who rotates a key means nobody else: an account that goes, or shards that nobody may read, would be a surprise.
+    async fn changes_keys_alone(&self, client: Client) -> anyhow::Result<()> {
+        let (name, key) = ACCOUNTS;
+        let found = secrets_of(client, &self.namespace).get_opt(name).await;
+        let found =
+            found.map_err(|error| told(&self.namespace, name, key, HoldError::Server("get", error)))?;
+        let text = found.and_then(|found| STANDARD.decode(found.value["data"][key].as_str()?).ok());
+        let there = text.and_then(|text| String::from_utf8(text).ok()).unwrap_or_default();
+        kept(&there, &self.clusters, self.shards).map_err(|remedy| {
+            anyhow::anyhow!("--rotate changes keys alone, and Secret {}/{name} {remedy}", self.namespace)
+        })
+    }
+
     async fn make_keys(&self, client: Client, roles: &[Role]) -> anyhow::Result<()> {
         let store = KeySecrets::of(client);
         for role in roles {
@@ -120,10 +143,30 @@ fn roles(clusters: &[ClusterRef]) -> anyhow::Result<Vec<Role>> {
     Ok(roles)
 }
 
+/// Whether accounts that are there are for these clusters and shards; what to add otherwise.
+fn kept(there: &str, clusters: &[ClusterRef], shards: u16) -> Result<(), String> {
+    let (known, of) = accounts_for(there);
+    if of != 0 && of != shards {
+        return Err(format!("is for {of} shards; add --shards {of}"));
+    }
+    match known.iter().find(|cluster| !clusters.contains(cluster)) {
+        Some(lost) => Err(format!(
+            "has an account for the agent of {lost}; add --cluster {lost}, or take it away first, by a call without --rotate"
+        )),
+        None => Ok(()),
+    }
+}
+
 fn role(text: &str) -> Result<Role, String> {
+    if text.contains('/') {
+        return cluster(text).map(|cluster| Role::Agent(Some(cluster)));
+    }
     let known = Role::OF_ALL_CLUSTERS.into_iter().find(|role| role.name() == text);
     known.ok_or_else(|| {
-        format!("there is no role {text:?}: {}", Role::OF_ALL_CLUSTERS.map(|role| role.name()).join(", "))
+        format!(
+            "there is no role {text:?}: {}, or namespace/name of a cluster",
+            Role::OF_ALL_CLUSTERS.map(|role| role.name()).join(", ")
+        )
     })
 }
 
@@ -172,8 +215,6 @@ fn tell(namespace: &str, name: &str, fate: Fate) {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use base64::Engine as _;
-    use base64::engine::general_purpose::STANDARD;
     use clap::Parser as _;
     use sluice_kube::{Trust, client_of_kubeconfig};
     use sluice_simcluster::{FleetConfig, SimFleet};
@@ -230,7 +271,33 @@ mod tests {
         let then = held(&client, &roles).await;
         let changed: Vec<&String> = then.keys().filter(|name| then[*name] != first[*name]).collect();
         assert_eq!(changed, ["sluice-nats-accounts", "sluice-nats-matcher"]);
+        let rotated = args(&["--cluster", "default/shop", "--rotate", "default/shop"]);
+        rotated.changes_keys_alone(client.clone()).await.unwrap();
+        rotated.make_accounts(client.clone(), &roles).await.unwrap();
+        let last = held(&client, &roles).await;
+        let changed: Vec<&String> = last.keys().filter(|name| last[*name] != then[*name]).collect();
+        assert_eq!(changed, ["sluice-nats-accounts", "sluice-nats-agent.default.shop"]);
+        let error = args(&["--rotate", "agent"]).changes_keys_alone(client.clone()).await.unwrap_err();
+        assert!(
+            error.to_string().ends_with(
+                "add --cluster sveltos:default/shop, or take it away first, by a call without --rotate"
+            ),
+            "{error}"
+        );
         fleet.shutdown().await;
+    }
+
+    #[test]
+    fn a_rotation_takes_nobodys_account_and_changes_no_shards() {
+        let [one, other] = ["c", "d"].map(|name| ClusterRef::sveltos("n", name));
+        let there = accounts(&[one.clone(), other.clone()], 4, |role| role.to_string());
+        let both = [one.clone(), other];
+        assert_eq!(kept(&there, &both, 4), Ok(()));
+        assert_eq!(kept("", &both, 4), Ok(()), "there are none yet");
+        assert!(kept(&there, &both, 16).unwrap_err().ends_with("add --shards 4"));
+        assert!(kept(&there, &[one], 4).unwrap_err().contains("add --cluster sveltos:n/d"));
+        assert_eq!(role("n/c"), Ok(Role::Agent(Some(both[0].clone()))));
+        assert!(role("n/").is_err());
     }
 
     #[test]

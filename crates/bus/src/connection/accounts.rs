@@ -66,6 +66,14 @@ pub fn accounts(clusters: &[ClusterRef], shards: u16, key: impl Fn(&Role) -> Str
     out
 }
 
+/// Whom such a text is for: the clusters whose agents have an account, and how many shards each table has; 0 in a text of others.
+pub fn accounts_for(text: &str) -> (Vec<ClusterRef>, u16) {
+    let cluster = |line: &str| line.strip_prefix("  \"AGENT-")?.strip_suffix("\" {")?.parse().ok();
+    let shard = |rest: &str| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u16>().ok();
+    let last = text.split("DESIRED-").skip(1).filter_map(shard).max();
+    (text.lines().filter_map(cluster).collect(), last.map_or(0, |last| last.saturating_add(1)))
+}
+
 const HEAD: &str =
     "# Printed by `sluice nats users`. Include it in the configuration of every server of the bus.
 # What may be known by others only is not in here: an nkey is a public key.
@@ -163,6 +171,15 @@ mod tests {
             9,
             "five in the account of the streams, people, inspect, and two agents: {keys:?}"
         );
+    }
+
+    #[test]
+    fn the_text_says_whom_it_is_for() {
+        for shards in [1, 16, 256] {
+            let clusters = [ClusterRef::sveltos("default", "c.1"), ClusterRef::management()];
+            assert_eq!(accounts_for(&accounts(&clusters, shards, variable)), (clusters.to_vec(), shards));
+        }
+        assert_eq!(accounts_for("accounts { A { users: [] } }"), (vec![], 0));
     }
 
     /// The text of one account.
