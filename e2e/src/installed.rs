@@ -6,14 +6,13 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sluice_api::yaml;
 use sluice_testbed::{Launch, Process, Programs, Replica, steady_port};
 
 use crate::chart_server::serve_charts;
 use crate::control_plane::ControlPlane;
+use crate::mounts::write_mount;
 
 const NAMESPACE: &str = "projectsveltos";
 /// How long bus and stages may take to be ready.
@@ -199,22 +198,7 @@ impl Installation {
             "--output",
             "json",
         ])?)?;
-        let folder = dir.join(secret);
-        std::fs::create_dir_all(&folder)?;
-        let data = found["data"].as_object().cloned().unwrap_or_default();
-        for (key, value) in &data {
-            // Written beside its place first: nobody reads half a file.
-            let beside = dir.join(format!("{secret}.{key}.new"));
-            std::fs::write(&beside, STANDARD.decode(value.as_str().unwrap_or_default())?)?;
-            std::fs::rename(&beside, folder.join(key))?;
-        }
-        for entry in std::fs::read_dir(&folder)? {
-            let entry = entry?;
-            if !data.contains_key(&*entry.file_name().to_string_lossy()) {
-                std::fs::remove_file(entry.path())?;
-            }
-        }
-        Ok(folder)
+        write_mount(dir, secret, &found["data"])
     }
 
     /// A kubeconfig with a token of a ServiceAccount.

@@ -8,6 +8,7 @@ pub mod control_plane;
 pub mod fleet;
 pub mod installed;
 pub mod mistakes;
+mod mounts;
 pub mod scenario;
 pub mod survival;
 pub mod taken_over;

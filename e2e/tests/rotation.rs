@@ -28,8 +28,8 @@ const LOOK: Duration = Duration::from_millis(200);
 const BEAT: Duration = Duration::from_millis(200);
 /// Kubernetes brings a Secret to one pod this much later than to another: longer than it takes others to take shards over.
 const LAG: Duration = Duration::from_secs(5);
-/// How long a sealed row may wait in `rotate-keys`.
-const ROTATION: Duration = Duration::from_secs(150);
+/// What is logged of a row for which the matcher has no key.
+const LACKS_KEY: &str = "of which matcher has none here";
 const ROLES: [&str; 7] = ["renderer", "agent", "matcher", "deployer", "inspect", "people", "operator"];
 const SEALED: [&str; 4] = ["matcher", "renderer", "deployer", "inspect"];
 
@@ -91,11 +91,12 @@ impl Events {
         let (stop, made) = (Arc::new(AtomicBool::new(false)), Arc::default());
         let (stopped, noted): (_, Arc<std::sync::Mutex<BTreeMap<String, Value>>>) =
             (stop.clone(), Arc::clone(&made));
+        #[expect(clippy::disallowed_methods, reason = "its end is waited for, and a panic fails the test")]
         let task = tokio::spawn(async move {
             let mut beat: usize = 0;
             while !stopped.load(Ordering::Relaxed) {
                 let newest = beat / 2;
-                let number = if beat % 2 == 0 { newest } else { beat * 7_919 / 16 % (newest + 1) };
+                let number = if beat.is_multiple_of(2) { newest } else { beat * 7_919 / 16 % (newest + 1) };
                 let object = event(number, &beat.to_string());
                 member.apply(&object).await.unwrap();
                 noted.lock().unwrap().insert(format!("event-{number}"), object["data"]["round"].clone());
@@ -241,32 +242,24 @@ impl World {
         self.connection(&self.seed(role)).client("new").await.unwrap();
     }
 
-    /// New keys for sealed rows, with the kubelet's delay for the one stage whose keys are mounted.
+    /// New keys for sealed rows. The matcher's are mounted: they come only after it has said that it lacks one.
     async fn rotate_keys(&mut self, more: &[&str]) {
         let (url, seed) = (self.running.url(), self.seed("operator"));
         let keys = format!("kubernetes:{}", self.admin.display());
-        let arguments = [
-            "bus",
-            "rotate-keys",
-            "--nats-url",
-            url,
-            "--nats-nkey",
-            seed.to_str().unwrap(),
-            "--bus-keys",
-            &keys,
-        ];
+        let seed = seed.to_str().unwrap();
+        let arguments = ["bus", "rotate-keys", "--nats-url", url, "--nats-nkey", seed, "--bus-keys", &keys];
         let arguments = arguments.iter().chain(more).map(|argument| (*argument).to_owned()).collect();
         let program = Programs::beside_me().unwrap().find("sluice").unwrap();
         let mut rotation = Process::start(Launch::new("rotate-keys", program, arguments, &self.run)).unwrap();
-        let begun = Instant::now();
-        let status = loop {
-            if let Some(status) = rotation.ended().unwrap() {
-                break status;
-            }
-            assert!(begun.elapsed() < ROTATION, "{}", rotation.log_end());
-            tokio::time::sleep(LAG).await;
+        if more.is_empty() {
+            self.until("the matcher says that it lacks a key", async |this| {
+                let said = this.running.replica("matcher").unwrap().process().log();
+                said.contains(LACKS_KEY).then_some(())
+            })
+            .await;
             self.installation.mounted(&self.run, "sluice-bus-matcher").unwrap();
-        };
+        }
+        let status = self.until("the end of the rotation", async |_| rotation.ended().unwrap()).await;
         assert!(status.success(), "{}{}", rotation.output(), rotation.log_end());
         self.installation.mounted(&self.run, "sluice-bus-matcher").unwrap();
     }
