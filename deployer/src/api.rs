@@ -18,7 +18,7 @@ use sluice_api::{Gvk, ObjectKey, ProfileId, ServiceAccount, object};
 use sluice_deployer_core::{
     Class, Failure, Inventory, Kept, Live, Reply, Request, Stored, Version, is_own, without_marks,
 };
-use sluice_kube::{NEVER, Raw, resource_of, segment};
+use sluice_kube::{NEVER, Raw, Watermark, resource_of, segment};
 
 use crate::tenants::{Acting, Caller, Tenants};
 use crate::{failure, own};
@@ -43,6 +43,7 @@ pub(crate) struct Site {
     /// none is held while discovery is asked.
     resources: DashMap<Gvk, (ApiResource, bool)>,
     tenants: Tenants,
+    newest: Watermark,
 }
 
 impl Site {
@@ -57,7 +58,13 @@ impl Site {
     }
 
     fn keeping(client: Client, kept: Kept) -> Arc<Self> {
-        Arc::new(Self { client, kept, resources: DashMap::new(), tenants: Tenants::default() })
+        let (resources, tenants, newest) = (DashMap::new(), Tenants::default(), Watermark::default());
+        Arc::new(Self { client, kept, resources, tenants, newest })
+    }
+
+    /// Whether the cluster is older than when this was asked last.
+    pub(crate) async fn is_back(&self) -> bool {
+        self.newest.is_back(&self.config_maps()).await
     }
 
     fn is_management(&self) -> bool {

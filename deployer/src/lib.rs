@@ -2,10 +2,12 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod api;
 mod args;
 mod failure;
 mod own;
+mod restores;
 mod shard;
 mod sites;
 mod tenants;

@@ -12,23 +12,26 @@ use sluice_deployer_core::{
     cluster_configuration, cluster_summary,
 };
 use sluice_kube::definitions;
-use sluice_protocol::subject::{cluster_shard, own_rows};
-use sluice_protocol::{About, CallId, Problem, Shard, Stop, Table};
-use sluice_runtime::{Access, ClusterFeed, Context, Metrics, Projector, Reporter, count_shards};
-use sluice_tasks::{End, Group, Once};
-use tokio::sync::mpsc;
+use sluice_protocol::subject::own_rows;
+use sluice_protocol::{CallId, Shard, Stop, Table};
+use sluice_runtime::{ClusterFeed, Context, Metrics, Projector, Reporter, count_shards};
+use sluice_tasks::{End, Group, Kept, Once};
+use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 
 use crate::api::{Site, TIMEOUT};
 use crate::sites::Sites;
+use crate::{access, restores};
 
 /// What every shard needs.
 #[derive(Clone)]
-struct Shared {
-    context: Context,
-    feed: ClusterFeed,
-    sites: Sites,
-    management: Arc<Site>,
+pub(crate) struct Shared {
+    pub(crate) context: Context,
+    pub(crate) feed: ClusterFeed,
+    pub(crate) sites: Sites,
+    pub(crate) management: Arc<Site>,
+    /// Changes when the management cluster went back.
+    pub(crate) renewed: watch::Receiver<u64>,
     projector: Projector,
 }
 
@@ -38,14 +41,21 @@ struct Shared {
 /// When the members of the stage cannot be joined, or a task has ended without which the process cannot go on.
 pub async fn run(context: Context, management: Client, feed: ClusterFeed) -> anyhow::Result<()> {
     let membership = context.join("deployer")?;
+    let (renew, renewed) = watch::channel(0);
     let shared = Shared {
         context: context.clone(),
         feed: feed.clone(),
         sites: Sites::default(),
         management: Site::management(management.clone()),
+        renewed,
         projector: Projector::start(&context, management, "sluice-deployer"),
     };
     context.wait_for("the registered clusters", async move { feed.synced().await });
+    let (all, renew, stop) = (shared.clone(), Arc::new(renew), context.tasks.stop().clone());
+    context.tasks.keep(Kept::Restores, move || {
+        let (sites, management, feed) = (all.sites.clone(), all.management.clone(), all.feed.clone());
+        restores::follow(sites, management, feed, renew.clone(), stop.clone())
+    });
     let tally = Tally::default();
     count_shards(&context, &tally);
     let shards = context.bus.shards();
@@ -66,7 +76,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     let tasks = shared.context.tasks.group(&key);
     tasks.spawn(
         Once::Access,
-        follow_access(shared.clone(), shard, sender.clone(), accesses, reporter.clone()),
+        access::follow(shared.clone(), shard, sender.clone(), accesses, reporter.clone()),
     );
     let input = ReadSpec::all(Table::Desired.stream(shard));
     let incarnation = bus.incarnation(&input.stream);
@@ -106,85 +116,6 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     };
     tracing::info!(shard = shard.get(), ?stopped, "a deployer shard has ended");
     stopped
-}
-
-// D-1040: a paused cluster is left alone.
-/// Tells the core which clusters can be reached, and the shell how.
-async fn follow_access(
-    shared: Shared,
-    shard: Shard,
-    sender: mpsc::UnboundedSender<ExternalInput>,
-    sites: mpsc::UnboundedSender<(ClusterRef, Option<Arc<Site>>)>,
-    reporter: Reporter,
-) -> End {
-    // It needs no registration, and nobody can pause it.
-    let management = ClusterRef::management();
-    if cluster_shard(&management, shared.context.bus.shards()) == shard {
-        let told = sites.send((management.clone(), Some(shared.management.clone()))).is_ok();
-        if !told || sender.send(ExternalInput::Reachable(management)).is_err() {
-            return End::Done;
-        }
-    }
-    let mut accesses = shared.feed.subscribe();
-    let mut told = HashMap::<ClusterRef, Arc<Site>>::new();
-    let mut listed = false;
-    while let Some(Access { cluster, kubeconfig, trust, paused }) =
-        next_access(&mut accesses, &mut listed, &sender).await
-    {
-        if cluster_shard(&cluster, shared.context.bus.shards()) != shard {
-            continue;
-        }
-        let is_registered = kubeconfig.is_some();
-        let site = match kubeconfig {
-            None => {
-                shared.sites.forget(&cluster);
-                Ok(None)
-            }
-            Some(Err(error)) => Err(error),
-            Some(Ok(text)) => shared.sites.get(&cluster, &text, trust).await.map(Some),
-        };
-        let error = site.as_ref().err().cloned();
-        reporter.problem(match error {
-            Some(error) => Problem::open("deployer", &cluster, About::Kubeconfig, error),
-            None => Problem::resolved("deployer", &cluster, About::Kubeconfig),
-        });
-        let site = site.ok().flatten().filter(|_| !paused);
-        // The same way once more is no news; another one may lead to another server.
-        let input = match &site {
-            Some(site) if told.get(&cluster).is_some_and(|known| Arc::ptr_eq(known, site)) => continue,
-            Some(site) => {
-                told.insert(cluster.clone(), site.clone());
-                ExternalInput::Reachable(cluster.clone())
-            }
-            None => {
-                told.remove(&cluster);
-                let input =
-                    if is_registered { ExternalInput::Unreachable } else { ExternalInput::Unregistered };
-                input(cluster.clone())
-            }
-        };
-        if sites.send((cluster, site)).is_err() || sender.send(input).is_err() {
-            return End::Done;
-        }
-    }
-    End::Early
-}
-
-/// The next registration that is another one. When all that were there have been told, the core hears of it: the feed is in step
-/// with the management cluster before a shard begins.
-async fn next_access(
-    accesses: &mut mpsc::UnboundedReceiver<Access>,
-    listed: &mut bool,
-    sender: &mpsc::UnboundedSender<ExternalInput>,
-) -> Option<Access> {
-    if !*listed {
-        if let Ok(access) = accesses.try_recv() {
-            return Some(access);
-        }
-        *listed = true;
-        sender.send(ExternalInput::Listed).ok()?;
-    }
-    accesses.recv().await
 }
 
 /// Writes everything that is on a cluster as one object, apart from the shard's work: it may be large.

@@ -35,7 +35,12 @@ impl Sites {
         Ok(site)
     }
 
-    /// Forgets a cluster that is no longer registered.
+    /// All that are known.
+    pub(crate) fn all(&self) -> Vec<(ClusterRef, Arc<Site>)> {
+        self.0.iter().map(|known| (known.key().clone(), known.value().1.clone())).collect()
+    }
+
+    /// Forgets a cluster that is no longer registered, or is to be known anew.
     pub(crate) fn forget(&self, cluster: &ClusterRef) {
         self.0.remove(cluster);
     }

@@ -1,7 +1,8 @@
-//! The management cluster is restored from a backup of its etcd: nothing is withdrawn that exists since. `make e2e` runs it.
+//! A cluster is restored from a backup of its etcd. The management cluster: nothing is withdrawn that exists since. A managed one: what was deployed
+//! since then is deployed again, and its events go on. `make e2e` runs them.
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use sluice_api::{Gvk, ObjectKey};
 use sluice_e2e::cluster_client::ClusterClient;
 use sluice_e2e::control_plane::{ControlPlane, assets};
 use sluice_e2e::fleet::{Fleet, Member};
-use sluice_e2e::installed::Installation;
+use sluice_e2e::installed::{Installation, Running};
 use sluice_testbed::Programs;
 
 const TIMEOUT: Duration = Duration::from_secs(90);
@@ -56,93 +57,185 @@ fn accept(admin: &Path) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs etcd, kube-apiserver and helm: make e2e"]
-async fn a_management_cluster_that_was_restored_withdraws_nothing_before_that_is_accepted() {
-    let dir = tempfile::tempdir().unwrap();
-    let assets = assets().unwrap();
-    let folder = |name: &str| {
-        let folder = dir.path().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        folder
-    };
-    let mut management = ControlPlane::start(&assets, &folder("management")).await.unwrap();
-    let managed = ControlPlane::start(&assets, &folder("managed")).await.unwrap();
-    let values = Path::new(env!("CARGO_MANIFEST_DIR")).join("rights/values.yaml");
-    let admin = management.kubeconfig();
-    let installation = Installation::install(dir.path(), management.server_url(), &admin, &values).unwrap();
-    let member = ClusterClient::connect(&managed.kubeconfig()).await.unwrap();
-    let one = Member { client: member.clone(), kubeconfig: managed.kubeconfig() };
-    let fleet = Fleet {
-        management: ClusterClient::connect(&admin).await.unwrap(),
-        members: [("default/one".to_owned(), one)].into(),
-        nats: String::new(),
-        operator: None,
-    };
-    let registration = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster",
-        "metadata": {"name": "one", "namespace": "default", "labels": {"env": "fv"}}, "spec": {}});
-    fleet.apply("management", &registration).await.unwrap();
-    let run = folder("run");
-    let mut running = installation.start(&run, &run).await.unwrap();
-    let deploy = async |name: &str| {
+/// Both clusters, and Sluice as its chart installs it.
+struct Fixture {
+    dir: tempfile::TempDir,
+    management: ControlPlane,
+    managed: ControlPlane,
+    installation: Installation,
+    running: Running,
+    fleet: Fleet,
+}
+
+impl Fixture {
+    async fn start() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let assets = assets().unwrap();
+        let management = ControlPlane::start(&assets, &made(dir.path(), "management")).await.unwrap();
+        let managed = ControlPlane::start(&assets, &made(dir.path(), "managed")).await.unwrap();
+        let values = Path::new(env!("CARGO_MANIFEST_DIR")).join("rights/values.yaml");
+        let admin = management.kubeconfig();
+        let installation =
+            Installation::install(dir.path(), management.server_url(), &admin, &values).unwrap();
+        let client = ClusterClient::connect(&managed.kubeconfig()).await.unwrap();
+        let one = Member { client, kubeconfig: managed.kubeconfig() };
+        let fleet = Fleet {
+            management: ClusterClient::connect(&admin).await.unwrap(),
+            members: [("default/one".to_owned(), one)].into(),
+            nats: String::new(),
+            operator: None,
+        };
+        let registration = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster",
+            "metadata": {"name": "one", "namespace": "default", "labels": {"env": "fv"}}, "spec": {}});
+        fleet.apply("management", &registration).await.unwrap();
+        let run = made(dir.path(), "run");
+        let running = installation.start(&run, &run).await.unwrap();
+        Self { dir, management, managed, installation, running, fleet }
+    }
+
+    fn member(&self) -> &ClusterClient {
+        self.fleet.at("default/one").unwrap()
+    }
+
+    /// Makes a profile and waits for what it deploys.
+    async fn deploy(&self, name: &str) -> String {
         for object in profile(name) {
-            fleet.management.apply(&object).await.unwrap();
+            self.fleet.management.apply(&object).await.unwrap();
         }
-        until(name, async || uid(&member, name).await).await
-    };
-    deploy("before").await;
-    management.back_up(&dir.path().join("backup")).await.unwrap();
-    let (kept, lost) = (deploy("kept").await, deploy("lost").await);
-    // What is written later has a smaller resourceVersion than what rows were made from, for long.
+        self.comes(name).await
+    }
+
+    /// Waits for an object of the managed cluster.
+    async fn comes(&self, name: &str) -> String {
+        until(name, async || uid(self.member(), name).await).await
+    }
+
+    /// Ends the renderer, unless it has ended, and starts another one, whose log is its own.
+    fn replace_renderer(&mut self, name: &str) {
+        drop(self.running.replica("renderer").unwrap().process().kill());
+        let (folder, url) = (made(self.dir.path(), name), self.running.url().to_owned());
+        let programs = Programs::beside_me().unwrap();
+        let renderer = self.installation.start_stage(&folder, "renderer", &url, &[], &programs).unwrap();
+        self.running.replace(renderer);
+    }
+
+    async fn renderer_is_ready(&mut self) {
+        let renderer = self.running.replica("renderer").unwrap();
+        until("the renderer", async || renderer.is_ready().await.then_some(())).await;
+    }
+}
+
+fn made(dir: &Path, name: &str) -> PathBuf {
+    let folder = dir.join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Changes an object often: what is written after a restore has a smaller resourceVersion than what is there now, for long.
+async fn write_much(cluster: &ClusterClient) {
     for number in 0..200 {
         let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other", "namespace": "default"},
             "data": {"number": number.to_string()}});
-        fleet.management.apply(&other).await.unwrap();
+        cluster.apply(&other).await.unwrap();
     }
-    deploy("later").await;
-    // Its mark grows twice a minute, and whenever a renderer begins.
-    let (url, programs) = (running.url().to_owned(), Programs::beside_me().unwrap());
-    let start = |name: &str| {
-        let folder = folder(name);
-        installation.start_stage(&folder, "renderer", &url, &[], &programs).unwrap()
-    };
-    running.replica("renderer").unwrap().process().kill().unwrap();
-    running.replace(start("second"));
-    until("the renderer", async || running.replica("renderer").unwrap().is_ready().await.then_some(())).await;
+}
 
-    management.restore(&dir.path().join("backup")).await.unwrap();
-    until("the end of the renderer", async || {
-        running.replica("renderer").unwrap().process().ended().unwrap()
-    })
-    .await;
-    let said = running.replica("renderer").unwrap().process().log();
+/// An object of the managed cluster that leads to another one.
+fn event(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "default", "labels": {"share": "yes"}}})
+}
+
+/// What leads from each event to a ConfigMap `of-…` beside it.
+fn trigger() -> [Value; 3] {
+    let made = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"of-{{ .Resource.metadata.name }}\", namespace: default}\n";
+    let metadata = |name: &str| json!({"name": name});
+    let selector = json!({"group": "", "version": "v1", "kind": "ConfigMap",
+        "labelFilters": [{"key": "share", "operation": "Equal", "value": "yes"}]});
+    [
+        json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "EventSource", "metadata": metadata("shared"),
+            "spec": {"collectResources": true, "resourceSelectors": [selector]}}),
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made", "namespace": "default",
+            "annotations": {"projectsveltos.io/instantiate": "ok"}}, "data": {"made.yaml": made}}),
+        json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "EventTrigger", "metadata": metadata("made"),
+            "spec": {"sourceClusterSelector": {"matchLabels": {"env": "fv"}}, "eventSourceName": "shared", "oneForEvent": true,
+                "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "made"}]}}),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd, kube-apiserver and helm: make e2e"]
+async fn a_managed_cluster_that_was_restored_gets_again_what_it_lacks() {
+    let mut fixture = Fixture::start().await;
+    for object in trigger() {
+        fixture.fleet.management.apply(&object).await.unwrap();
+    }
+    let before = fixture.deploy("before").await;
+    fixture.member().apply(&event("first")).await.unwrap();
+    let first = fixture.comes("of-first").await;
+    let backup = fixture.dir.path().join("backup");
+    fixture.managed.back_up(&backup).await.unwrap();
+    let since = fixture.deploy("since").await;
+    write_much(fixture.member()).await;
+    fixture.member().apply(&event("lost")).await.unwrap();
+    fixture.comes("of-lost").await;
+
+    fixture.managed.restore(&backup).await.unwrap();
+    let again = fixture.comes("since").await;
+    assert_ne!(again, since, "it was not there");
+    // The watch goes on, though the cluster's versions are smaller than those that it has seen.
+    fixture.member().apply(&event("second")).await.unwrap();
+    fixture.comes("of-second").await;
+    assert_eq!(uid(fixture.member(), "before").await, Some(before));
+    assert_eq!(uid(fixture.member(), "of-first").await, Some(first));
+    let gone = async || uid(fixture.member(), "of-lost").await.is_none().then_some(());
+    until("what came of an event that is not there", gone).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd, kube-apiserver and helm: make e2e"]
+async fn a_management_cluster_that_was_restored_withdraws_nothing_before_that_is_accepted() {
+    let mut fixture = Fixture::start().await;
+    fixture.deploy("before").await;
+    let backup = fixture.dir.path().join("backup");
+    fixture.management.back_up(&backup).await.unwrap();
+    let (kept, lost) = (fixture.deploy("kept").await, fixture.deploy("lost").await);
+    write_much(&fixture.fleet.management).await;
+    fixture.deploy("later").await;
+    // Its mark grows twice a minute, and whenever a renderer begins.
+    fixture.replace_renderer("second");
+    fixture.renderer_is_ready().await;
+
+    fixture.management.restore(&backup).await.unwrap();
+    let renderer = fixture.running.replica("renderer").unwrap();
+    until("the end of the renderer", async || renderer.process().ended().unwrap()).await;
+    let said = renderer.process().log();
     assert!(said.contains("restored from a backup"), "{said}");
     // As Kubernetes does, somebody starts it again.
-    running.replace(start("third"));
-    let logged = async || {
-        running.replica("renderer").unwrap().process().log().contains("accept-restore").then_some(())
-    };
-    until("what the renderer waits for", logged).await;
+    fixture.replace_renderer("third");
+    let renderer = fixture.running.replica("renderer").unwrap();
+    let waits = async || renderer.process().log().contains("accept-restore").then_some(());
+    until("what the renderer waits for", waits).await;
     let quiet = Instant::now();
     while quiet.elapsed() < STAYS {
-        assert!(!running.replica("renderer").unwrap().is_ready().await);
-        assert_eq!(uid(&member, "kept").await.as_ref(), Some(&kept));
-        assert_eq!(uid(&member, "lost").await.as_ref(), Some(&lost));
+        assert!(!fixture.running.replica("renderer").unwrap().is_ready().await);
+        assert_eq!(uid(fixture.member(), "kept").await.as_ref(), Some(&kept));
+        assert_eq!(uid(fixture.member(), "lost").await.as_ref(), Some(&lost));
         tokio::time::sleep(LOOK).await;
     }
     // What is made again stays, with everything that came of it.
     for object in profile("kept") {
-        fleet.management.apply(&object).await.unwrap();
+        fixture.fleet.management.apply(&object).await.unwrap();
     }
-    accept(&dir.path().join("admin.kubeconfig"));
+    accept(&fixture.dir.path().join("admin.kubeconfig"));
     for name in ["lost", "later"] {
-        until("what nobody has made again", async || uid(&member, name).await.is_none().then_some(())).await;
+        let gone = async || uid(fixture.member(), name).await.is_none().then_some(());
+        until("what nobody has made again", gone).await;
     }
-    assert_eq!(uid(&member, "kept").await, Some(kept));
-    assert!(uid(&member, "before").await.is_some());
+    assert_eq!(uid(fixture.member(), "kept").await, Some(kept));
+    assert!(uid(fixture.member(), "before").await.is_some());
     // It is told once: the next renderer begins at once.
-    running.replica("renderer").unwrap().process().kill().unwrap();
-    running.replace(start("fourth"));
-    until("the renderer", async || running.replica("renderer").unwrap().is_ready().await.then_some(())).await;
-    deploy("after").await;
+    fixture.replace_renderer("fourth");
+    fixture.renderer_is_ready().await;
+    fixture.deploy("after").await;
 }

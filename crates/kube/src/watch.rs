@@ -5,14 +5,16 @@
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use kube::api::{ApiResource, ListParams};
+use kube::api::ApiResource;
 use kube::core::GroupVersionKind;
 use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 use serde_json::Value;
-use sluice_api::Gvk;
+use sluice_api::{Gvk, object};
+use tokio::time::Instant;
 
+use crate::newest::{Newest, PATIENCE, version_of};
 use crate::raw::Raw;
 
 // D-0803: a kind that does not exist yet is looked for again.
@@ -22,6 +24,10 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// How long nothing may come after trouble before the server is asked whether it is over: a watch that goes on where it was
 /// says nothing by itself as long as nothing changes.
 const SILENCE: Duration = Duration::from_secs(2);
+
+/// How often a server that says nothing of a kind is asked how new it is: where it was restored from a backup, it may have nothing to say
+/// for hours.
+const LOOK_BACK: Duration = Duration::from_secs(300);
 
 /// The longest pause before a server that does not answer is asked again: its events wait for that.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -171,7 +177,11 @@ async fn watch_as<T>(
                 } else {
                     Api::all_with(client.clone(), &resource)
                 };
-                let version = if versioned { version_of(&api).await } else { None };
+                // What is listed later is as new.
+                let version = match versioned {
+                    true => Some(version_of(&api, PATIENCE).await.unwrap_or(0)),
+                    false => None,
+                };
                 if !run(api, &resource, config.clone(), version, &pick, &mut tell).await {
                     return;
                 }
@@ -195,14 +205,7 @@ async fn watch_as<T>(
     }
 }
 
-/// The version of the server that a list of now would have; 0 when it does not say. What is listed later is as new.
-async fn version_of(api: &Api<Raw>) -> Option<u64> {
-    let listed = api.list_metadata(&ListParams::default().limit(1)).await.ok();
-    let version = listed.and_then(|listed| listed.metadata.resource_version);
-    Some(version.and_then(|version| version.parse().ok()).unwrap_or(0))
-}
-
-/// Runs until the kind disappears (`true`) or the receiver has enough (`false`); tells `version` after each list.
+/// Runs until the kind disappears or its server went back (`true`), or the receiver has enough (`false`); tells `version` after each list.
 async fn run<T>(
     api: Api<Raw>,
     resource: &ApiResource,
@@ -213,30 +216,31 @@ async fn run<T>(
 ) -> bool {
     let asked = api.clone();
     let mut events = std::pin::pin!(watcher(api, config).backoff(Pauses::default()));
-    let (mut listed, mut troubled) = (Vec::new(), false);
+    let (mut listed, mut troubled, mut newest) = (Vec::new(), false, Newest::default());
+    let mut look_at = Instant::now() + LOOK_BACK;
     loop {
-        let next = events.next();
-        let event = if troubled { tokio::time::timeout(SILENCE, next).await } else { Ok(next.await) };
-        let event = match event {
+        let until = if troubled { Instant::now() + SILENCE } else { look_at };
+        let event = match tokio::time::timeout_at(until, events.next()).await {
             Ok(Some(event)) => event,
             Ok(None) => return true,
-            Err(_) if !answers(&asked).await => continue,
             Err(_) => {
-                troubled = false;
-                if tell(WatchEvent::Well) {
-                    continue;
+                look_at = Instant::now() + LOOK_BACK;
+                match version_of(&asked, SILENCE).await {
+                    Some(version) if newest.is_back(version) => return true,
+                    Some(_) if std::mem::take(&mut troubled) && !tell(WatchEvent::Well) => return false,
+                    _ => continue,
                 }
-                return false;
             }
         };
         troubled = event.is_err();
         let event = match event {
             Ok(watcher::Event::Init) => {
                 listed.clear();
+                newest = Newest::default();
                 continue;
             }
             Ok(watcher::Event::InitApply(object)) => {
-                listed.extend(pick(object.complete(resource)));
+                listed.extend(pick(complete(object, resource, &mut newest)));
                 continue;
             }
             Ok(watcher::Event::InitDone) => {
@@ -247,11 +251,13 @@ async fn run<T>(
                     _ => return false,
                 }
             }
-            Ok(watcher::Event::Apply(object)) => match pick(object.complete(resource)) {
+            Ok(watcher::Event::Apply(object)) => match pick(complete(object, resource, &mut newest)) {
                 Ok(picked) => WatchEvent::Applied(picked),
                 Err(object) => WatchEvent::Deleted(object),
             },
-            Ok(watcher::Event::Delete(object)) => WatchEvent::Deleted(object.complete(resource)),
+            Ok(watcher::Event::Delete(object)) => {
+                WatchEvent::Deleted(complete(object, resource, &mut newest))
+            }
             Err(error) if is_absent(&error) => return true,
             Err(error) => WatchEvent::Trouble(error.to_string()),
         };
@@ -261,10 +267,10 @@ async fn run<T>(
     }
 }
 
-/// Whether the server lists the kind now.
-async fn answers(api: &Api<Raw>) -> bool {
-    let one = ListParams::default().limit(1);
-    tokio::time::timeout(SILENCE, api.list_metadata(&one)).await.is_ok_and(|listed| listed.is_ok())
+/// The object as it is told; how new the server is, it says as well.
+fn complete(object: Raw, resource: &ApiResource, newest: &mut Newest) -> Value {
+    newest.saw(object::resource_version(&object.value));
+    object.complete(resource)
 }
 
 fn is_absent(error: &watcher::Error) -> bool {

@@ -83,6 +83,8 @@ kinds! {
         Capabilities: "capabilities" => Restart,
         /// Writes what is wrong with users' objects into their status. It looks at all of them again.
         Verdicts: "verdicts" => Restart,
+        /// Asks managed clusters whether they were restored from a backup. It asks again, and what it was told is kept.
+        Restores: "restores" => Restart,
         /// Keeps the metrics of shards up to date. It only reads.
         ShardMetrics: "shard-metrics" => Restart,
         /// Sends traces to a collector. It listens again; what was told meanwhile is in no trace.

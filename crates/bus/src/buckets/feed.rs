@@ -59,6 +59,15 @@ impl<K: Ord + Clone, V: Clone> Feed<K, V> {
         });
     }
 
+    /// Tells the value of `key` once more, as if it had changed.
+    pub fn repeat(&self, key: &K) {
+        self.with(|state| {
+            if let Some(value) = state.values.get(key).cloned() {
+                state.tell_if(key, [Some(&value), None], &value);
+            }
+        });
+    }
+
     /// `key` is gone; `last` tells those so who wanted its value.
     pub fn remove(&self, key: &K, last: V) {
         self.with(|state| {
@@ -159,6 +168,17 @@ impl<K: PartialEq, V: Clone> State<K, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_repeated_is_told_as_a_change() {
+        let feed = Feed::new();
+        feed.put("a", 1);
+        let (mut all, mut other) = (feed.subscribe(), feed.subscribe_key("b"));
+        feed.repeat(&"a");
+        feed.repeat(&"b");
+        assert_eq!((all.try_recv(), all.try_recv(), all.try_recv().is_err()), (Ok(1), Ok(1), true));
+        assert!(other.try_recv().is_err());
+    }
 
     #[test]
     fn who_wants_some_values_hears_of_their_end_too() {

@@ -84,6 +84,11 @@ fn is_watch(request: &Request) -> bool {
     request.path.contains("watch=true")
 }
 
+/// Whether it is a list of one object.
+fn is_question(request: &Request) -> bool {
+    request.path.split(['?', '&']).any(|part| part == "limit=1")
+}
+
 #[tokio::test]
 async fn discovery_says_what_a_kind_is_called_and_where_it_lives() {
     let server = FakeApi::start(|request| kinds(request.path.trim_start_matches("/apis/")));
@@ -189,6 +194,40 @@ async fn a_watch_that_goes_on_in_silence_is_well_again() {
         _ => kinds("g/v1"),
     });
     assert_eq!(watched(&server, false, 3).await, [r#"listed ["a"]"#, "trouble", "well"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_trouble_a_server_that_went_back_is_listed_anew() {
+    // The first list and its watch; then it is another, of the time before.
+    let restored = AtomicBool::new(false);
+    let server = FakeApi::start(move |request| match request {
+        request if is_watch(request) && !restored.swap(true, Ordering::Relaxed) => (500, PROXY.to_owned()),
+        request if is_watch(request) => (200, String::new()),
+        request if request.path.contains("/things") && !restored.load(Ordering::Relaxed) => {
+            list(9, &[thing("a", 1), thing("lost", 8)])
+        }
+        request if request.path.contains("/things") => list(5, &[thing("a", 1)]),
+        _ => kinds("g/v1"),
+    });
+    // Time that goes by at once may ask before the trouble is told.
+    let mut said = watched(&server, false, 3).await;
+    said.retain(|what| what != "trouble");
+    assert_eq!(said, [r#"listed ["a", "lost"]"#, r#"listed ["a"]"#]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_says_nothing_is_asked_how_new_it_is() {
+    let asked = std::sync::atomic::AtomicU64::new(0);
+    let server = FakeApi::start(move |request| match request {
+        request if is_watch(request) => (200, String::new()),
+        // Each question about its version is a list of one object.
+        request if request.path.contains("/things") && is_question(request) => {
+            list(1_000_000 - asked.fetch_add(1, Ordering::Relaxed), &[])
+        }
+        request if request.path.contains("/things") => list(9, &[thing("a", 1)]),
+        _ => kinds("g/v1"),
+    });
+    assert_eq!(watched(&server, false, 2).await, [r#"listed ["a"]"#, r#"listed ["a"]"#]);
 }
 
 #[tokio::test]

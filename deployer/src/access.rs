@@ -1,0 +1,129 @@
+//! Which clusters a shard can reach, and how.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sluice_api::ClusterRef;
+use sluice_deployer_core::ExternalInput;
+use sluice_protocol::subject::cluster_shard;
+use sluice_protocol::{About, Problem, Shard};
+use sluice_runtime::{Access, Reporter};
+use sluice_tasks::End;
+use tokio::sync::mpsc;
+
+use crate::api::Site;
+use crate::shard::Shared;
+
+// D-1040: a paused cluster is left alone.
+/// Tells the core which clusters can be reached, and the shell how.
+pub(crate) async fn follow(
+    shared: Shared,
+    shard: Shard,
+    sender: mpsc::UnboundedSender<ExternalInput>,
+    sites: mpsc::UnboundedSender<(ClusterRef, Option<Arc<Site>>)>,
+    reporter: Reporter,
+) -> End {
+    let (mut accesses, mut renewed) = (shared.feed.subscribe(), shared.renewed.clone());
+    // The management cluster needs no registration, and nobody can pause it.
+    renewed.mark_changed();
+    let mut teller = Teller { shared, shard, sender, sites, reporter, told: HashMap::new() };
+    let mut listed = false;
+    loop {
+        let goes_on = tokio::select! {
+            biased;
+            Ok(()) = renewed.changed() => teller.management(),
+            access = next(&mut accesses, &mut listed, &teller.sender) => match access {
+                Some(access) => teller.access(access).await,
+                None => return End::Early,
+            },
+        };
+        if !goes_on {
+            return End::Done;
+        }
+    }
+}
+
+/// Tells core and shell. What it answers is whether they still listen.
+struct Teller {
+    shared: Shared,
+    shard: Shard,
+    sender: mpsc::UnboundedSender<ExternalInput>,
+    sites: mpsc::UnboundedSender<(ClusterRef, Option<Arc<Site>>)>,
+    reporter: Reporter,
+    /// What was told last of each cluster that can be reached.
+    told: HashMap<ClusterRef, Arc<Site>>,
+}
+
+// === impl Teller ===
+
+impl Teller {
+    fn is_here(&self, cluster: &ClusterRef) -> bool {
+        cluster_shard(cluster, self.shared.context.bus.shards()) == self.shard
+    }
+
+    fn tell(&self, cluster: ClusterRef, site: Option<Arc<Site>>, input: ExternalInput) -> bool {
+        self.sites.send((cluster, site)).is_ok() && self.sender.send(input).is_ok()
+    }
+
+    fn management(&self) -> bool {
+        let management = ClusterRef::management();
+        let site = Some(self.shared.management.clone());
+        !self.is_here(&management)
+            || self.tell(management.clone(), site, ExternalInput::Reachable(management))
+    }
+
+    async fn access(&mut self, Access { cluster, kubeconfig, trust, paused }: Access) -> bool {
+        if !self.is_here(&cluster) {
+            return true;
+        }
+        let is_registered = kubeconfig.is_some();
+        let site = match kubeconfig {
+            None => {
+                self.shared.sites.forget(&cluster);
+                Ok(None)
+            }
+            Some(Err(error)) => Err(error),
+            Some(Ok(text)) => self.shared.sites.get(&cluster, &text, trust).await.map(Some),
+        };
+        let error = site.as_ref().err().cloned();
+        self.reporter.problem(match error {
+            Some(error) => Problem::open("deployer", &cluster, About::Kubeconfig, error),
+            None => Problem::resolved("deployer", &cluster, About::Kubeconfig),
+        });
+        let site = site.ok().flatten().filter(|_| !paused);
+        // The same way once more is no news; another one may lead to another server.
+        let input = match &site {
+            Some(site) if self.told.get(&cluster).is_some_and(|known| Arc::ptr_eq(known, site)) => {
+                return true;
+            }
+            Some(site) => {
+                self.told.insert(cluster.clone(), site.clone());
+                ExternalInput::Reachable(cluster.clone())
+            }
+            None => {
+                self.told.remove(&cluster);
+                let input =
+                    if is_registered { ExternalInput::Unreachable } else { ExternalInput::Unregistered };
+                input(cluster.clone())
+            }
+        };
+        self.tell(cluster, site, input)
+    }
+}
+
+/// The next registration that is another one. When all that were there have been told, the core hears of it: the feed is in step
+/// with the management cluster before a shard begins.
+async fn next(
+    accesses: &mut mpsc::UnboundedReceiver<Access>,
+    listed: &mut bool,
+    sender: &mpsc::UnboundedSender<ExternalInput>,
+) -> Option<Access> {
+    if !*listed {
+        if let Ok(access) = accesses.try_recv() {
+            return Some(access);
+        }
+        *listed = true;
+        sender.send(ExternalInput::Listed).ok()?;
+    }
+    accesses.recv().await
+}
