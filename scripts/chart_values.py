@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is made from deploy/helm/sluice/values.yaml: README.md and values.schema.json. `--check` only says whether they are as they should be.
+"""What is made from values.yaml of the charts: README.md and values.schema.json. `--check` only says whether they are as they should be.
 
 The schema names every key that values.yaml has, so that a key that is misspelt is refused before anything is installed. A map that is empty
 in values.yaml takes any key; so does everything below `nats`, which is of another chart.
@@ -10,22 +10,53 @@ import pathlib
 import re
 import sys
 
-CHART = pathlib.Path(__file__).resolve().parent.parent / "deploy/helm/sluice"
+CHARTS = pathlib.Path(__file__).resolve().parent.parent / "deploy/helm"
+CHART = CHARTS / "sluice"
 STAGES = ["agent", "matcher", "renderer", "deployer", "inspect"]
+STRINGS = {"additionalProperties": {"type": "string"}}
+LIST_OF_STRINGS = {"items": {"type": "string"}}
+LIST_OF_OBJECTS = {"items": {"type": "object"}}
+BLOCKS = {
+    "items": {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["cidr", "ports"],
+        "properties": {"cidr": {"type": "string"}, "ports": {"type": "array", "minItems": 1, "items": {"type": "integer"}}},
+    }
+}
 # What the type of a default does not say.
 SAID = {
+    "commonLabels": STRINGS,
+    "commonAnnotations": STRINGS,
     "bus.url": {"pattern": r"^$|^(nats|tls|ws|wss)://[^\s]+$"},
     "bus.shards": {"minimum": 1, "maximum": 256},
     "bus.streamReplicas": {"enum": [1, 3, 5]},
     "bus.tombstoneTtlSeconds": {"minimum": 1},
     "bus.accounts.kind": {"enum": ["seed", "creds"]},
+    "bus.accounts.secrets": {**STRINGS, "propertyNames": {"enum": STAGES}},
     "bus.accounts.clusters": {"items": {"type": "string", "pattern": "^[^/]+/[^/]+$"}},
     "image.pullPolicy": {"enum": ["Always", "IfNotPresent", "Never"]},
-    "image.digests": {"additionalProperties": {"type": "string", "pattern": "^$|^sha256:[0-9a-f]{64}$"}},
+    "image.digests": {
+        "propertyNames": {"enum": ["agent", "matcher", "renderer", "deployer", "cli"]},
+        "additionalProperties": {"type": "string", "pattern": "^$|^sha256:[0-9a-f]{64}$"},
+    },
+    "image.pullSecrets": LIST_OF_STRINGS,
     "stages.replicas": {"minimum": 0},
     "stages.logFormat": {"enum": ["text", "json"]},
+    "stages.extraArgs": LIST_OF_STRINGS,
+    "stages.extraEnv": LIST_OF_OBJECTS,
+    "stages.extraVolumes": LIST_OF_OBJECTS,
+    "stages.extraVolumeMounts": LIST_OF_OBJECTS,
+    "stages.podLabels": STRINGS,
+    "stages.podAnnotations": STRINGS,
+    "stages.serviceAccount.annotations": STRINGS,
+    "stages.nodeSelector": STRINGS,
+    "stages.tolerations": LIST_OF_OBJECTS,
+    "stages.topologySpreadConstraints": LIST_OF_OBJECTS,
     "stages.autoscaling.kind": {"enum": ["", "hpa", "keda"]},
     "stages.podDisruptionBudget.maxUnavailable": {"type": ["integer", "string"]},
+    "renderer.chartHosts": LIST_OF_STRINGS,
+    "inspect.service.annotations": STRINGS,
     "inspect.oidc.issuer": {"pattern": "^$|^https://[^\\s?#]+$"},
     "inspect.oidc.pageUrl": {"pattern": "^$|^https://[^\\s?#]+/ui/$"},
     "inspect.oidc.groups": {"items": {"type": "string", "pattern": "^[^,]+$"}},
@@ -34,9 +65,22 @@ SAID = {
     "rbac.extraRules": {"propertyNames": {"enum": ["agent", "renderer", "deployer", "inspect"]}},
     "rbac.namespaces": {"items": {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}, "uniqueItems": True},
     "rbac.tenants": {"items": {"type": "object", "required": ["namespace", "name"]}},
+    "networkPolicies.metricsFrom": LIST_OF_OBJECTS,
+    "networkPolicies.inspectFrom": LIST_OF_OBJECTS,
+    "networkPolicies.busFrom": LIST_OF_OBJECTS,
+    "networkPolicies.extraEgress": LIST_OF_OBJECTS,
+    "networkPolicies.apiServers": BLOCKS,
+    "networkPolicies.charts": BLOCKS,
+    "networkPolicies.oidc": BLOCKS,
+    "networkPolicies.bus": BLOCKS,
+    "monitoring.podMonitor.labels": STRINGS,
+    "monitoring.rules.labels": STRINGS,
+    "monitoring.dashboards.labels": STRINGS,
     "extraObjects": {"items": {"type": ["object", "string"]}},
 }
-OPEN = {"nats", "stages.podSecurityContext", "stages.securityContext", "stages.topologySpreadConstraints"}
+OPEN = {"nats", "stages.podSecurityContext", "stages.securityContext", "stages.topologySpreadConstraints", "monitoring.dashboards.labels"}
+# Of a stage's values those that make no sense for Inspect, which has no shards: KEDA goes by their lag.
+SCALED_BY_LAG = ("lagRows", "prometheus")
 LINE = re.compile(r"^( *)([A-Za-z][A-Za-z0-9]*):(?: (.*))?$")
 
 
@@ -82,9 +126,17 @@ def whole(values):
     for stage in STAGES:
         own = made["properties"][stage]
         own["properties"] = {**common, **own["properties"], "resources": {"type": "object"}}
+    inspect = made["properties"]["inspect"]["properties"]
+    scaling = {key: value for key, value in common["autoscaling"]["properties"].items() if key not in SCALED_BY_LAG}
+    scaling["kind"] = {"type": "string", "enum": ["", "hpa"]}
+    inspect["autoscaling"] = {**common["autoscaling"], "properties": scaling}
+    return titled(made, "sluice")
+
+
+def titled(made, chart):
     # Helm hands these to every chart.
     made["properties"]["global"] = {"type": "object"}
-    return {"$schema": "http://json-schema.org/draft-07/schema#", "title": "Values of the chart sluice", **made}
+    return {"$schema": "http://json-schema.org/draft-07/schema#", "title": f"Values of the chart {chart}", **made}
 
 
 def readme(text):
@@ -115,14 +167,16 @@ def main():
     except ImportError:
         sys.exit("chart_values: needs PyYAML: python3 -m pip install pyyaml")
     text = (CHART / "values.yaml").read_text(encoding="utf-8")
+    definitions = yaml.safe_load((CHARTS / "sluice-crds/values.yaml").read_text(encoding="utf-8"))
     made = {
         CHART / "values.schema.json": json.dumps(whole(yaml.safe_load(text)), indent=2) + "\n",
         CHART / "README.md": readme(text),
+        CHARTS / "sluice-crds/values.schema.json": json.dumps(titled(schema(definitions), "sluice-crds"), indent=2) + "\n",
     }
-    stale = [place for place, content in made.items() if not place.exists() or place.read_text(encoding="utf-8") != content]
+    stale = [place.relative_to(CHARTS.parent) for place, content in made.items() if not place.exists() or place.read_text(encoding="utf-8") != content]
     if "--check" in sys.argv[1:]:
         if stale:
-            sys.exit(f"{', '.join(place.name for place in stale)}: not what values.yaml says; run scripts/chart_values.py")
+            sys.exit(f"{', '.join(str(place) for place in stale)}: not what values.yaml says; run scripts/chart_values.py")
         return
     for place, content in made.items():
         place.write_text(content, encoding="utf-8")

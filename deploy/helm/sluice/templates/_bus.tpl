@@ -38,7 +38,7 @@
 {{- if .root.Values.bus.accounts.create }}
 {{- printf "sluice-nats-%s" .component }}
 {{- else }}
-{{- index .root.Values.bus.accounts.secrets .component }}
+{{- index .root.Values.bus.accounts.secrets .component | default "" }}
 {{- end }}
 {{- end }}
 

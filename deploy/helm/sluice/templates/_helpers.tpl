@@ -61,6 +61,14 @@ annotations:
 {{- mergeOverwrite (deepCopy .root.Values.stages) (deepCopy (index .root.Values .component)) | toYaml }}
 {{- end }}
 
+{{/* What scales a component, `hpa` or `keda`; nothing where its replicas are given. Inspect has no shards whose lag KEDA could go by. */}}
+{{- define "sluice.scaled" -}}
+{{- $kind := (include "sluice.component" . | fromYaml).autoscaling.kind }}
+{{- if not (and (eq $kind "keda") (eq .component "inspect")) }}
+{{- $kind }}
+{{- end }}
+{{- end }}
+
 {{- define "sluice.account" -}}
 {{- $values := include "sluice.component" . | fromYaml }}
 {{- $values.serviceAccount.name | default (printf "%s-%s" (include "sluice.fullname" .root) .component) }}

@@ -6,7 +6,11 @@ A component: its Deployment, ServiceAccount and PodDisruptionBudget. Takes (dict
 {{- $values := include "sluice.component" . | fromYaml }}
 {{- $name := printf "%s-%s" (include "sluice.fullname" .root) .component }}
 {{- $selector := include "sluice.selector" . }}
+{{- $scaled := include "sluice.scaled" . }}
 {{- if $values.serviceAccount.create }}
+{{- if .root.Values.stages.serviceAccount.name }}
+{{- fail "stages.serviceAccount.name: one account is not made for every stage; name one of each stage, agent.serviceAccount.name, or say with stages.serviceAccount.create=false that it is there" }}
+{{- end }}
 apiVersion: v1
 kind: ServiceAccount
 metadata:
@@ -19,7 +23,7 @@ kind: Deployment
 metadata:
 {{- include "sluice.metadata" (dict "root" .root "component" .component "name" $name) | nindent 2 }}
 spec:
-  {{- if not $values.autoscaling.kind }}
+  {{- if not $scaled }}
   replicas: {{ $values.replicas }}
   {{- end }}
   strategy:
@@ -132,7 +136,8 @@ spec:
 {{- with $values.extraVolumes }}
 {{ toYaml . | indent 8 }}
 {{- end }}
-{{- if $values.podDisruptionBudget.enabled }}
+{{- /* One replica has nobody who stands in for it. */}}
+{{- if and $values.podDisruptionBudget.enabled (gt (int (ternary $values.autoscaling.min $values.replicas (ne $scaled ""))) 1) }}
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
