@@ -125,8 +125,9 @@ deb: need ## a Debian package of the release build into dist/ (PROGRAMS)
 release: need ## everything of a release into dist/: programs, images, charts, SBOM, checksums (COSIGN_KEY signs; PROGRAMS)
 	PROGRAMS="$(PROGRAMS)" scripts/release.sh
 
-charts: ## the Helm charts and what is made from them: lint, filled in, and looked at
-	HELM="$$(scripts/install-helm.sh)"; export HELM; PYTHONPATH="$$(scripts/python-yaml.sh)" scripts/check_charts.py
+charts: ## the Helm charts and what is made from them: lint, filled in, and looked at; each value does something
+	HELM="$$(scripts/install-helm.sh)"; PYTHONPATH="$$(scripts/python-yaml.sh)"; export HELM PYTHONPATH; \
+	scripts/check_charts.py; scripts/chart_rights_tests.py; scripts/chart_tests.py
 
 manifests: ## write what is made from the charts anew: deploy/kustomize, deploy/install.yaml, README.md and the schema
 	HELM="$$(scripts/install-helm.sh)"; PYTHONPATH="$$(scripts/python-yaml.sh)"; export HELM PYTHONPATH; scripts/chart_values.py; scripts/manifests.py

@@ -6,19 +6,12 @@ With CHECK_CHARTS_SERVER (a kubeconfig of an API server) everything is also appl
 
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
 
-try:
-    import yaml
-except ImportError:
-    sys.exit("check_charts: needs PyYAML: python3 -m pip install pyyaml")
+from chart_render import CHARTS, HELM, ROOT, find, pods, with_stand_in, yaml
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-CHARTS = ROOT / "deploy/helm"
-HELM = os.environ.get("HELM", "helm")
 STAGES = ["agent", "matcher", "renderer", "deployer"]
 OTHERS = {"PodMonitor", "PrometheusRule", "ScaledObject"}
 failures = []
@@ -33,32 +26,9 @@ def run(*command, text=None):
     return subprocess.run([str(part) for part in command], input=text, text=True, capture_output=True)
 
 
-def with_stand_in(place):
-    """The chart with something in place of the chart of NATS."""
-    chart = place / "sluice"
-    shutil.copytree(CHARTS / "sluice", chart, symlinks=False)
-    nats = chart / "charts/nats"
-    (nats / "templates").mkdir(parents=True)
-    described = yaml.safe_load((chart / "Chart.yaml").read_text(encoding="utf-8"))
-    version = described["dependencies"][0]["version"]
-    (nats / "Chart.yaml").write_text(f"apiVersion: v2\nname: nats\nversion: {version}\n", encoding="utf-8")
-    (nats / "templates/marker.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stand-in-for-nats}\n", encoding="utf-8")
-    return chart
-
-
 def rendered(chart, *arguments):
     done = run(HELM, "template", "sluice", chart, "--namespace", "projectsveltos", *arguments)
     return done.stderr if done.returncode else [document for document in yaml.safe_load_all(done.stdout) if document]
-
-
-def find(documents, kind, name):
-    return next((document for document in documents if document["kind"] == kind and document["metadata"]["name"] == name), None)
-
-
-def pods(documents):
-    for document in documents:
-        if document["kind"] in ("Deployment", "Job"):
-            yield document, document["spec"]["template"]["spec"]
 
 
 def check_restricted(name, documents):
