@@ -76,8 +76,8 @@ deny: ## licences, bans and sources of the dependencies; advisories where their 
 alone: ## every crate compiles without the features that others turn on; fuzz targets
 	scripts/check_alone.sh
 
-e2e: need ## the scenarios against a real kube-apiserver
-	$(WITH_NATS); scripts/e2e.sh $(ARGS)
+e2e: need ## the scenarios against a real kube-apiserver (VERSIONS="1.33 1.36": of each of these Kubernetes)
+	$(WITH_NATS); VERSIONS="$(VERSIONS)" scripts/e2e.sh $(ARGS)
 
 monitoring: need ## rules and dashboards: their tests, and every query against a pipeline under load
 	$(WITH_NATS); export PATH="$$(scripts/install-prometheus.sh):$$PATH"; cargo build --locked --bin sluice; \

@@ -51,21 +51,39 @@ struct Step {
 // === impl Case ===
 
 impl Case {
-    /// The transcript of the real server, when it was recorded.
+    /// The transcript of the real server of e2e/controlplane, when it was recorded.
     pub fn expected(&self) -> anyhow::Result<Value> {
-        let path = self.transcript_path();
-        let text = std::fs::read_to_string(&path)
-            .with_context(|| format!("{} is missing; record it from the real server", path.display()))?;
-        Ok(serde_json::from_str(&text)?)
+        read(&self.path.with_extension("json"))
     }
 
-    /// Keeps a transcript as the expected one.
-    pub fn record(&self, transcript: &Value) -> anyhow::Result<()> {
-        Ok(std::fs::write(self.transcript_path(), format!("{transcript:#}\n"))?)
+    /// The transcript of a real server of a version, `1.35`: its own where it answers otherwise than that of
+    /// e2e/controlplane.
+    pub fn expected_of(&self, version: &str) -> anyhow::Result<Value> {
+        let own = self.transcript_of(version);
+        if own.exists() { read(&own) } else { self.expected() }
     }
 
-    fn transcript_path(&self) -> PathBuf {
-        self.path.with_extension("json")
+    /// Keeps a transcript as the expected one of a version.
+    pub fn record(&self, version: &str, transcript: &Value) -> anyhow::Result<()> {
+        let path = self.transcript_of(version);
+        if path.parent() != self.path.parent() && self.expected()? == *transcript {
+            if path.exists() {
+                std::fs::remove_file(&path)?;
+            }
+            return Ok(());
+        }
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        Ok(std::fs::write(path, format!("{transcript:#}\n"))?)
+    }
+
+    fn transcript_of(&self, version: &str) -> PathBuf {
+        let beside = self.path.with_extension("json");
+        match (beside.parent(), beside.file_name()) {
+            (Some(folder), Some(name)) if !is_of_controlplane(version) => folder.join(version).join(name),
+            _ => beside,
+        }
     }
 
     fn load(path: &Path) -> anyhow::Result<Self> {
@@ -75,6 +93,17 @@ impl Case {
         let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
         Ok(Self { name, path: path.to_owned(), steps })
     }
+}
+
+/// Whether e2e/controlplane builds this version unless it is asked for another.
+fn is_of_controlplane(version: &str) -> bool {
+    include_str!("../../controlplane/go.mod").contains(&format!("k8s.io/kubernetes v{version}."))
+}
+
+fn read(path: &Path) -> anyhow::Result<Value> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("{} is missing; record it from the real server", path.display()))?;
+    Ok(serde_json::from_str(&text)?)
 }
 
 /// All cases, by name.

@@ -40,6 +40,13 @@ impl Server {
         self.client.send(request).await.is_ok_and(|response| response.status().is_success())
     }
 
+    /// The minor version of Kubernetes, `1.36`.
+    pub async fn version(&self) -> anyhow::Result<String> {
+        let answer = self.call("GET", "/version", &[], None).await?.body;
+        let part = |name: &str| answer[name].as_str().unwrap_or_default().trim_end_matches('+').to_owned();
+        Ok(format!("{}.{}", part("major"), part("minor")))
+    }
+
     /// Sends one request and reads the whole answer.
     pub async fn call(
         &self,
