@@ -42,10 +42,11 @@ fmt-check:
 lint: ## clippy, warnings are errors
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
-doc: ## the API documentation, warnings are errors; decisions, links, messages and kinds of the documents
+doc: ## the API documentation, warnings are errors; decisions, links, messages, kinds and supported versions of the documents
 	scripts/check_decisions.py
 	scripts/check_links.py
 	scripts/check_troubleshooting.py
+	scripts/check_support.py
 	scripts/kind_pages.py --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
