@@ -70,7 +70,7 @@ pub(crate) async fn follow(
             }
         }
     };
-    let told = definitions(client.clone(), move |_| heard.send(()).is_ok());
+    let told = definitions(client.clone(), move |_| heard.send(()).is_ok(), |_| {});
     tokio::select! {
         _ = told => End::Early,
         () = reading => End::Done,

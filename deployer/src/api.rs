@@ -82,7 +82,9 @@ impl Site {
                 Err(Failure::new(Class::Unanswered, format!("no answer within {} s", TIMEOUT.as_secs())))
             }
         };
-        result.unwrap_or_else(Reply::Failed)
+        result.unwrap_or_else(|error| {
+            Reply::Failed(if self.is_management() { own::remedied(error) } else { error })
+        })
     }
 
     async fn run(&self, request: Request) -> Result<Reply, Failure> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use sluice_kube::management_client;
 use sluice_protocol::Role;
 use sluice_runtime::{
-    AccessArgs, CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, access_feed, stop_on_signals,
+    AccessArgs, CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, access_feed_of, stop_on_signals,
 };
 
 /// Makes clusters look like their list of profiles.
@@ -43,7 +43,7 @@ impl Args {
         let tasks = stop_on_signals();
         let client = management_client(self.kubeconfig.as_deref()).await?;
         let context = Context::start(Role::Deployer, &self.common, &tasks).await?;
-        let feed = access_feed(&client, &tasks, self.access.allow_kubeconfig_proxies);
+        let feed = access_feed_of(&context, &client, self.access.allow_kubeconfig_proxies, None);
         crate::run(context.forgets(self.forget), client, feed).await
     }
 }

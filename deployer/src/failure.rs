@@ -5,6 +5,9 @@ use sluice_deployer_core::{Class, Failure};
 
 use crate::tenants::Acting;
 
+/// What is to be done where the deployer itself lacks a right in a cluster.
+pub(crate) const ALLOW: &str = "; allow it to the user of the cluster's kubeconfig";
+
 /// Sorts an error of a call that the deployer made for itself.
 pub(crate) fn of(error: &kube::Error, planned: bool) -> Failure {
     of_acting(error, planned, None)
@@ -60,7 +63,7 @@ fn lacks_right(message: &str) -> bool {
 /// server count.
 fn remedy_of_403(message: &str, acting: Option<&Acting>) -> String {
     match acting {
-        None => "; allow it to the user of the cluster's kubeconfig".to_owned(),
+        None => ALLOW.to_owned(),
         Some(Acting { account, there }) if message.contains(" cannot impersonate ") => format!(
             "; it is to be done for ServiceAccount {account}: allow the user of the cluster's kubeconfig to impersonate ServiceAccount {there}"
         ),

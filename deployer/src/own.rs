@@ -1,8 +1,13 @@
 //! What a profile may have in the management cluster, as far as only its server knows.
 
 use serde_json::Value;
-use sluice_api::{ObjectKey, object};
+use sluice_api::{ClusterRef, ObjectKey, object};
 use sluice_deployer_core::{Class, Failure, own};
+use sluice_kube::remedy_of_denial;
+use sluice_protocol::{About, Problem};
+use sluice_runtime::Reporter;
+
+use crate::failure;
 
 /// Whether a profile may deploy this to the management cluster, where the server says that it is in this namespace.
 ///
@@ -19,6 +24,36 @@ pub(crate) fn check(key: &ObjectKey, object: &Value, namespace: Option<&str>) ->
         return Err(Failure::new(Class::Refused, text));
     }
     Ok(())
+}
+
+/// What failed in the management cluster: the rights there are those of a stage, and the chart gives them.
+pub(crate) fn remedied(error: Failure) -> Failure {
+    match (error.message.strip_suffix(failure::ALLOW), remedy_of_denial(&error.message)) {
+        (None, _) | (_, "") => error,
+        (Some(said), remedy) => {
+            let message =
+                format!("{said}{remedy}; what profiles may deploy there is `rbac.deploy` of the chart");
+            Failure { message, ..error }
+        }
+    }
+}
+
+/// Says whether definitions of kinds can be watched in the management cluster. In others that is for their owners to say: what a call
+/// is told of its kind is seen all the same.
+pub(crate) fn tell_definitions(reporter: &Reporter, cluster: &ClusterRef, trouble: Option<String>) {
+    if !cluster.is_management() {
+        return;
+    }
+    let about = About::ManagementWatch("CustomResourceDefinition".to_owned());
+    reporter.problem(match trouble {
+        Some(error) => {
+            let remedy = remedy_of_denial(&error);
+            let text =
+                format!("{error}; that a kind goes or comes is noticed late; it is tried again{remedy}");
+            Problem::open(reporter.stage(), "", about, text)
+        }
+        None => Problem::resolved(reporter.stage(), "", about),
+    });
 }
 
 /// An object that is there and Sluice's own.

@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 
 use crate::api::{Site, TIMEOUT};
+use crate::own;
 use crate::sites::Sites;
 use crate::{access, restores};
 
@@ -163,13 +164,15 @@ impl Shell {
     fn follow_kinds(&mut self, cluster: ClusterRef) {
         let Some(site) = self.sites.get(&cluster).cloned() else { return };
         let (sender, of) = (self.sender.clone(), cluster.clone());
+        let reporter = self.reporter.clone();
         let watch = async move {
             let client = site.client();
             let tell = |group: String| {
                 site.forget_group(&group);
                 sender.send(ExternalInput::Kinds(of.clone(), group)).is_ok()
             };
-            if definitions(client, tell).await { End::Done } else { End::Early }
+            let trouble = |trouble| own::tell_definitions(&reporter, &of, trouble);
+            if definitions(client, tell, trouble).await { End::Done } else { End::Early }
         };
         let task = self.tasks.spawn(Once::Definitions, watch).abort_handle();
         if let Some(former) = self.kinds.insert(cluster, task) {

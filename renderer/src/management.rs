@@ -9,7 +9,7 @@ use serde_json::Value;
 use sluice_api::model::{INVENTORY, management_kinds};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
 use sluice_bus::Feed;
-use sluice_kube::{WatchEvent, watch_versioned};
+use sluice_kube::{WatchEvent, remedy_of_denial, watch_versioned};
 use sluice_protocol::{About, Problem, Revision};
 use sluice_renderer_core::{Change, generated_for, is_generator_output};
 use sluice_runtime::{Context, Reporter};
@@ -114,7 +114,7 @@ impl KindWatch {
         let about = About::ManagementWatch(self.kind.to_string());
         if let WatchEvent::Trouble(error) = &event {
             self.troubled = true;
-            let text = format!("{error}; it is tried again");
+            let text = format!("{error}; it is tried again{}", remedy_of_denial(error));
             self.reporter.problem(Problem::open("renderer", "", about, text));
             return !self.stop.is_cancelled();
         }

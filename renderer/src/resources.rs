@@ -8,10 +8,11 @@ use kube::Client;
 use kube::runtime::watcher;
 use serde_json::Value;
 use sluice_api::{Gvk, ObjectKey, object};
-use sluice_kube::{WatchEvent, only, watch};
-use sluice_protocol::Shard;
+use sluice_kube::{WatchEvent, only, remedy_of_denial, watch};
+use sluice_protocol::{About, Problem, Shard};
 use sluice_renderer_core::{ExternalInput, Resource};
-use sluice_tasks::{End, Group, Kept, Tasks};
+use sluice_runtime::{Context, Reporter};
+use sluice_tasks::{End, Group, Kept};
 use tokio::sync::mpsc;
 
 /// More objects of one kind and namespace than this are watched together.
@@ -24,7 +25,7 @@ type Sender = mpsc::UnboundedSender<ExternalInput>;
 #[derive(Clone)]
 pub(crate) struct Registry {
     client: Client,
-    tasks: Tasks,
+    context: Context,
     places: Arc<Mutex<BTreeMap<CollectionKey, Collection>>>,
 }
 
@@ -60,11 +61,38 @@ struct Watched {
     watch: Option<Group>,
 }
 
+/// Whether a watch is in trouble: what it has told is still believed, and may be old.
+#[derive(Clone)]
+struct Troubles {
+    reporter: Reporter,
+    about: About,
+    are_there: bool,
+}
+
+// === impl Troubles ===
+
+impl Troubles {
+    fn of(context: &Context, (gvk, namespace): &CollectionKey, name: Option<&str>) -> Self {
+        let about = About::ManagementWatch(format!("{gvk} {namespace}/{}", name.unwrap_or("*")));
+        Self { reporter: Reporter::new(context, "management"), about, are_there: false }
+    }
+
+    fn note(&mut self, event: &WatchEvent) {
+        let were_there = std::mem::replace(&mut self.are_there, matches!(event, WatchEvent::Trouble(_)));
+        if let WatchEvent::Trouble(error) = event {
+            let text = format!("{error}; it is tried again{}", remedy(error));
+            self.reporter.problem(Problem::open("renderer", "", self.about.clone(), text));
+        } else if were_there {
+            self.reporter.problem(Problem::resolved("renderer", "", self.about.clone()));
+        }
+    }
+}
+
 // === impl Registry ===
 
 impl Registry {
-    pub(crate) fn new(client: Client, tasks: Tasks) -> Self {
-        Self { client, tasks, places: Arc::default() }
+    pub(crate) fn new(client: Client, context: &Context) -> Self {
+        Self { client, context: context.clone(), places: Arc::default() }
     }
 
     /// What `shard` will read; it is told of it through `sender`.
@@ -79,19 +107,25 @@ impl Registry {
     /// Watches one object of a place, or without a name all of them, until what is returned is dropped.
     fn begin(&self, place: &CollectionKey, name: Option<&str>) -> Group {
         let (gvk, namespace) = place;
-        let group = self.tasks.group(&format!("{gvk} {namespace}/{}", name.unwrap_or("*")));
+        let group = self.context.tasks.group(&format!("{gvk} {namespace}/{}", name.unwrap_or("*")));
         let config = watcher::Config::default();
         let config = match name {
             Some(name) => config.fields(&only(name)),
             None => config,
         };
         let (registry, place, name) = (self.clone(), place.clone(), name.map(str::to_owned));
+        // What it has told is taken back with the watch.
+        let watched = Troubles::of(&self.context, &place, name.as_deref());
         group.keep(Kept::Resource, move || {
             let (registry, place, name, config) =
                 (registry.clone(), place.clone(), name.clone(), config.clone());
+            let mut troubles = watched.clone();
             async move {
                 let (gvk, namespace) = place.clone();
-                let tell = |event| registry.tell(&place, name.as_deref(), event);
+                let tell = |event| {
+                    troubles.note(&event);
+                    registry.tell(&place, name.as_deref(), event)
+                };
                 watch(registry.client.clone(), gvk, namespace, config, tell).await;
                 End::Done
             }
@@ -274,8 +308,20 @@ fn found(present: &BTreeMap<String, Arc<Value>>, name: &str) -> Resource {
 
 fn unavailable(error: &str) -> Resource {
     Resource::Unavailable(format!(
-        "it cannot be read from the management cluster ({error}); it is tried again"
+        "it cannot be read from the management cluster ({error}); it is tried again{}",
+        remedy(error)
     ))
+}
+
+/// Which kinds beside ConfigMaps and Secrets templates may read is for users to say.
+fn remedy(error: &str) -> String {
+    let remedy = remedy_of_denial(error);
+    let values = if remedy.is_empty() {
+        ""
+    } else {
+        " (other kinds than ConfigMaps and Secrets: with `rbac.read` of the chart)"
+    };
+    format!("{remedy}{values}")
 }
 
 #[cfg(test)]

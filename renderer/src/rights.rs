@@ -11,7 +11,7 @@ use futures::stream;
 use kube::Client;
 use serde_json::{Value, json};
 use sluice_api::ObjectKey;
-use sluice_kube::resource_of;
+use sluice_kube::{remedy_of_denial, resource_of};
 use sluice_protocol::Shard;
 use sluice_renderer_core::{ExternalInput, Question, Right};
 use sluice_tasks::{End, Group, Kept, Tasks};
@@ -117,7 +117,7 @@ async fn ask(client: &Client, question: &Question) -> Right {
     match review(client, question).await {
         Ok(true) => Right::Granted,
         Ok(false) => Right::Denied,
-        Err(error) => Right::Unavailable(error),
+        Err(error) => Right::Unavailable(format!("{error}{}", remedy_of_denial(&error))),
     }
 }
 

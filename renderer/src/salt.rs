@@ -12,8 +12,10 @@ use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 use sluice_api::model::{NAMESPACE, RANDOM};
-use sluice_kube::Raw;
+use sluice_kube::{Raw, remedy_of_denial};
+use sluice_protocol::{About, Problem};
 use sluice_renderer_core::Salt;
+use sluice_runtime::Reporter;
 
 /// Its field.
 const FIELD: &str = "salt";
@@ -21,23 +23,33 @@ const FIELD: &str = "salt";
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// The secret, made where there is none. Waits for as long as the management cluster does not answer: without it nothing can
-/// be rendered anyway.
-pub(crate) async fn salt(client: &Client) -> Salt {
-    let mut told = false;
+/// be rendered anyway. What it waits for is a problem meanwhile.
+pub(crate) async fn salt(client: &Client, reporter: &Reporter) -> Salt {
+    let mut told = String::new();
     loop {
         match read_or_make(client).await {
-            Ok(salt) => return salt,
-            Err(error) if !told => {
-                tracing::warn!(
-                    error,
-                    "the Secret {NAMESPACE}/{RANDOM} can be neither read nor made; rendering waits for it"
+            Ok(salt) => {
+                // Also where a former process has said it.
+                reporter.problem(Problem::resolved("renderer", "", about()));
+                return salt;
+            }
+            Err(error) if error != told => {
+                let text = format!(
+                    "it can be neither read nor made: {error}; nothing is rendered before it can{}",
+                    remedy_of_denial(&error)
                 );
-                told = true;
+                tracing::warn!("the Secret {NAMESPACE}/{RANDOM}: {text}");
+                reporter.problem(Problem::open("renderer", "", about(), text));
+                told = error;
             }
             Err(error) => tracing::debug!(error, "still waiting for the Secret {NAMESPACE}/{RANDOM}"),
         }
         tokio::time::sleep(AGAIN).await;
     }
+}
+
+fn about() -> About {
+    About::ManagementWatch(format!("Secret {RANDOM}"))
 }
 
 async fn read_or_make(client: &Client) -> Result<Salt, String> {
@@ -85,7 +97,10 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use sluice_kube::client_of_kubeconfig;
+    use sluice_protocol::Role;
+    use sluice_runtime::kit::{self, Server};
     use sluice_simcluster::{FleetConfig, SimFleet};
+    use sluice_tasks::Tasks;
 
     use super::*;
 
@@ -96,9 +111,12 @@ mod tests {
         let fleet = SimFleet::start(FleetConfig::default()).await.unwrap();
         let client =
             client_of_kubeconfig(&fleet.kubeconfig(&[MANAGEMENT]), sluice_kube::Trust::Own).await.unwrap();
-        let (one, other) = tokio::join!(salt(&client), salt(&client));
+        let (server, tasks) = (Server::start(), Tasks::default());
+        let context = kit::context(&server, Role::Renderer, &tasks).await;
+        let told = Reporter::new(&context, "management");
+        let (one, other) = tokio::join!(salt(&client, &told), salt(&client, &told));
         assert!(one == other && one != Salt::default());
-        assert!(salt(&client).await == one, "after a restart, too");
+        assert!(salt(&client, &told).await == one, "after a restart, too");
     }
 
     #[tokio::test]

@@ -87,7 +87,8 @@ pub async fn run(context: Context, client: Client, settings: Settings) -> anyhow
     let (written, generated) = management::follow(&context, &client, history.as_ref());
     let (synced, stop) = (written.clone(), context.tasks.stop());
     context.wait_for("the management cluster", async move { synced.synced().await });
-    let Some(salt) = stop.run_until_cancelled(salt::salt(&client)).await else { return Ok(()) };
+    let told = Reporter::new(&context, "management");
+    let Some(salt) = stop.run_until_cancelled(salt::salt(&client, &told)).await else { return Ok(()) };
     let mut restored = Revision::NONE;
     if let Some(history) = history {
         context.ready.wait_for(PAST);
@@ -107,7 +108,7 @@ pub async fn run(context: Context, client: Client, settings: Settings) -> anyhow
         projector: Projector::start(&context, client.clone(), "sluice-renderer"),
         status_writer: Projector::start(&context, client.clone(), "sluice-status"),
         rights: Rights::start(client.clone(), &context.tasks),
-        resources: Registry::new(client, context.tasks.clone()),
+        resources: Registry::new(client, &context),
         charts: Charts::new(settings.charts, context.tasks.clone()),
         tera: Arc::new(Waiting::default()),
         salt,

@@ -9,20 +9,36 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 
 use crate::raw::Raw;
+use crate::watch::{SILENCE, answers};
 
-/// Tells the groups whose kinds may be others now, until it is told that this is enough (`false`): whether it was.
-pub async fn definitions(client: Client, mut tell: impl FnMut(String) -> bool) -> bool {
-    let resource = ApiResource {
-        group: "apiextensions.k8s.io".into(),
-        version: "v1".into(),
-        api_version: "apiextensions.k8s.io/v1".into(),
-        kind: "CustomResourceDefinition".into(),
-        plural: "customresourcedefinitions".into(),
-    };
+/// Tells the groups whose kinds may be others now, until it is told that this is enough (`false`): whether it was. Why they cannot be
+/// watched, or that they can again, is `trouble`.
+pub async fn definitions(
+    client: Client,
+    mut tell: impl FnMut(String) -> bool,
+    mut trouble: impl FnMut(Option<String>),
+) -> bool {
+    let resource = resource();
+    let asked: Api<Raw> = Api::all_with(client.clone(), &resource);
     let api: Api<PartialObjectMeta<Raw>> = Api::all_with(client, &resource);
     let mut events = std::pin::pin!(watcher(api, watcher::Config::default()).default_backoff());
     let (mut known, mut listing) = (Definitions::default(), BTreeMap::new());
-    while let Some(event) = events.next().await {
+    let mut troubled = false;
+    loop {
+        let next = events.next();
+        let event = if troubled { tokio::time::timeout(SILENCE, next).await } else { Ok(next.await) };
+        let event = match event {
+            Ok(Some(event)) => event,
+            Ok(None) => return false,
+            // What goes on where it was says nothing before something changes.
+            Err(_) => {
+                if answers(&asked).await {
+                    troubled = false;
+                    trouble(None);
+                }
+                continue;
+            }
+        };
         let of = |object: &PartialObjectMeta<Raw>| {
             let metadata = &object.metadata;
             (metadata.name.clone().unwrap_or_default(), metadata.resource_version.clone().unwrap_or_default())
@@ -42,14 +58,28 @@ pub async fn definitions(client: Client, mut tell: impl FnMut(String) -> bool) -
             // Who may not watch them goes on as before: what a call is told of its kind is seen all the same.
             Err(error) => {
                 tracing::debug!(%error, "definitions of kinds cannot be watched; trying again");
+                troubled = true;
+                trouble(Some(error.to_string()));
                 continue;
             }
         };
+        if std::mem::take(&mut troubled) {
+            trouble(None);
+        }
         if !changed.into_iter().all(&mut tell) {
             return true;
         }
     }
-    false
+}
+
+fn resource() -> ApiResource {
+    ApiResource {
+        group: "apiextensions.k8s.io".into(),
+        version: "v1".into(),
+        api_version: "apiextensions.k8s.io/v1".into(),
+        kind: "CustomResourceDefinition".into(),
+        plural: "customresourcedefinitions".into(),
+    }
 }
 
 /// Names of definitions, which are `plural.group`, with their versions; `None` before the first list.
@@ -83,7 +113,35 @@ fn group(name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
+    use crate::fake_api::FakeApi;
+
+    #[tokio::test(start_paused = true)]
+    async fn that_they_cannot_be_watched_is_told_and_that_they_can_again() {
+        let failed = AtomicBool::new(false);
+        let denied = r#"{"kind": "Status", "code": 403, "message": "User \"u\" cannot watch resource \"customresourcedefinitions\""}"#;
+        let list = r#"{"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "3"}, "items": []}"#;
+        let server = FakeApi::start(move |request| match request.path.contains("watch=true") {
+            true if !failed.swap(true, Ordering::Relaxed) => (403, denied.to_owned()),
+            true => (200, String::new()),
+            false => (200, list.to_owned()),
+        });
+        let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let trouble = move |trouble| {
+            sender.send(trouble).unwrap();
+        };
+        let look = async { (told.recv().await.unwrap(), told.recv().await.unwrap()) };
+        let (first, second) = tokio::select! {
+            _ = super::definitions(server.client(), |_| true, trouble) => unreachable!("it watches for ever"),
+            told = look => told,
+        };
+        assert!(first.unwrap().contains("cannot watch resource"));
+        assert_eq!(second, None);
+    }
 
     fn definitions(all: &[(&str, &str)]) -> BTreeMap<String, String> {
         all.iter().map(|(name, version)| ((*name).to_owned(), (*version).to_owned())).collect()

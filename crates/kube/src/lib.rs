@@ -5,6 +5,7 @@
 mod apply;
 mod client;
 mod definitions;
+mod denied;
 mod discovery;
 #[cfg(any(test, feature = "fake-api"))]
 pub mod fake_api;
@@ -20,6 +21,7 @@ mod watch;
 pub use apply::{NEVER, apply, apply_text};
 pub use client::{Trust, client_of_kubeconfig, management_client};
 pub use definitions::definitions;
+pub use denied::remedy_of_denial;
 pub use discovery::{Discovered, discover};
 pub use impersonate::impersonating;
 pub use list::{Listing, list, list_each, read};

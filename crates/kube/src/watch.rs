@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use kube::api::ApiResource;
+use kube::api::{ApiResource, ListParams, WatchParams};
 use kube::core::GroupVersionKind;
 use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt as _, watcher};
@@ -23,7 +23,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How long nothing may come after trouble before the server is asked whether it is over: a watch that goes on where it was
 /// says nothing by itself as long as nothing changes.
-const SILENCE: Duration = Duration::from_secs(2);
+pub(crate) const SILENCE: Duration = Duration::from_secs(2);
 
 /// How often a server that says nothing of a kind is asked how new it is: where it was restored from a backup, it may have nothing to say
 /// for hours.
@@ -227,9 +227,15 @@ async fn run<T>(
                 look_at = Instant::now() + LOOK_BACK;
                 match version_of(&asked, SILENCE).await {
                     Some(version) if newest.is_back(version) => return true,
-                    Some(_) if std::mem::take(&mut troubled) && !tell(WatchEvent::Well) => return false,
-                    _ => continue,
+                    Some(_) if troubled && answers(&asked).await => {
+                        troubled = false;
+                        if !tell(WatchEvent::Well) {
+                            return false;
+                        }
+                    }
+                    _ => {}
                 }
+                continue;
             }
         };
         troubled = event.is_err();
@@ -271,6 +277,16 @@ async fn run<T>(
 fn complete(object: Raw, resource: &ApiResource, newest: &mut Newest) -> Value {
     newest.saw(object::resource_version(&object.value));
     object.complete(resource)
+}
+
+/// Whether the server lists the kind now, and lets it be watched: who may do the one need not be allowed the other.
+pub(crate) async fn answers(api: &Api<Raw>) -> bool {
+    let asked = async {
+        let listed = api.list_metadata(&ListParams::default().limit(1)).await?;
+        let version = listed.metadata.resource_version.unwrap_or_default();
+        api.watch_metadata(&WatchParams::default().timeout(1), &version).await.map(drop)
+    };
+    tokio::time::timeout(SILENCE, asked).await.is_ok_and(|answer| answer.is_ok())
 }
 
 fn is_absent(error: &watcher::Error) -> bool {

@@ -7,12 +7,16 @@ use kube::Client;
 use kube::runtime::watcher;
 use sluice_api::ClusterRef;
 use sluice_bus::Feed;
-use sluice_kube::{Trust, watch};
+use sluice_kube::{Trust, WatchEvent, remedy_of_denial, watch};
+use sluice_protocol::{About, Problem};
 use sluice_tasks::{End, Kept, Tasks};
 
 mod registrations;
 
 use registrations::{RegistrationKind, Registrations};
+
+use crate::context::Context;
+use crate::reporter::Reporter;
 
 /// How to reach a cluster.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,17 +34,39 @@ pub struct Access {
 /// Access by cluster.
 pub type ClusterFeed = Feed<ClusterRef, Access>;
 
+/// Who is told that the management cluster cannot be watched, and by which of its clusters; nobody where there is no bus.
+type Told = Option<(Reporter, String)>;
+
 /// Follows registrations and Secrets until the process stops. `proxies` is whether kubeconfigs may name a proxy.
 pub fn access_feed(client: &Client, tasks: &Tasks, proxies: bool) -> ClusterFeed {
+    follow(client, tasks, proxies, &None)
+}
+
+/// The same for a stage, whose problem it is where they cannot be followed. A stage that may speak `of` one cluster only names it.
+pub fn access_feed_of(
+    context: &Context,
+    client: &Client,
+    proxies: bool,
+    of: Option<&ClusterRef>,
+) -> ClusterFeed {
+    let reporter = Reporter::new(context, "management");
+    let cluster = of.map(ToString::to_string).unwrap_or_default();
+    follow(client, &context.tasks, proxies, &Some((reporter, cluster)))
+}
+
+fn follow(client: &Client, tasks: &Tasks, proxies: bool, told: &Told) -> ClusterFeed {
     let registrations = Registrations::allowing(proxies);
     let (feed, state) = (ClusterFeed::new(), Arc::new(Mutex::new(registrations)));
     for kind in RegistrationKind::ALL {
         let (client, feed, state, stop) = (client.clone(), feed.clone(), state.clone(), tasks.stop().clone());
+        let told = told.clone();
         tasks.keep(Kept::Registrations, move || {
             let (client, feed, state, stop) = (client.clone(), feed.clone(), state.clone(), stop.clone());
+            let (told, mut troubled) = (told.clone(), false);
             async move {
                 let config = watcher::Config::default();
                 watch(client, kind.gvk(), String::new(), config, |event| {
+                    tell(&told, kind, &event, &mut troubled);
                     state.lock().unwrap_or_else(PoisonError::into_inner).take(kind, event, &feed);
                     !stop.is_cancelled()
                 })
@@ -50,4 +76,72 @@ pub fn access_feed(client: &Client, tasks: &Tasks, proxies: bool) -> ClusterFeed
         });
     }
     feed
+}
+
+/// Says that this kind cannot be watched, or can again.
+fn tell(told: &Told, kind: RegistrationKind, event: &WatchEvent, troubled: &mut bool) {
+    let was = std::mem::replace(troubled, matches!(event, WatchEvent::Trouble(_)));
+    let Some((reporter, cluster)) = told else { return };
+    let about = About::ManagementWatch(kind.gvk().to_string());
+    if let WatchEvent::Trouble(error) = event {
+        let text = format!("{error}; it is tried again{}", remedy_of_denial(error));
+        reporter.problem(Problem::open(reporter.stage(), cluster, about, text));
+    } else if was {
+        reporter.problem(Problem::resolved(reporter.stage(), cluster, about));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use serde_json::json;
+    use sluice_kube::fake_api::FakeApi;
+    use sluice_protocol::Role;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::kit::{self, Server};
+
+    /// A server that knows Secrets only, and refuses the first lists of them.
+    fn refusing(lists: usize) -> FakeApi {
+        let asked = AtomicUsize::new(0);
+        FakeApi::start(move |request| {
+            let kinds = json!({"kind": "APIResourceList", "groupVersion": "v1",
+                "resources": [{"name": "secrets", "singularName": "", "kind": "Secret", "namespaced": true, "verbs": ["list"]}]});
+            let denied = json!({"kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403,
+                "message": "secrets is forbidden: User \"u\" cannot list resource \"secrets\" in API group \"\""});
+            let path = request.path.split('?').next().unwrap_or_default();
+            let answer = match path {
+                "/api/v1" => (200, kinds),
+                "/apis" => (200, json!({"kind": "APIGroupList", "groups": []})),
+                "/api/v1/secrets" if request.path.contains("watch=true") => return (200, String::new()),
+                "/api/v1/secrets" if asked.fetch_add(1, Ordering::Relaxed) < lists => (403, denied),
+                "/api/v1/secrets" => {
+                    (200, json!({"kind": "SecretList", "metadata": {"resourceVersion": "1"}, "items": []}))
+                }
+                _ => (404, json!({"kind": "Status", "code": 404, "message": "not found"})),
+            };
+            (answer.0, answer.1.to_string())
+        })
+    }
+
+    #[tokio::test]
+    async fn a_stage_tells_that_it_may_not_follow_registrations_and_that_it_can_again() {
+        let (server, tasks) = (Server::start(), Tasks::default());
+        let context = kit::context(&server, Role::Deployer, &tasks).await;
+        let mut problems = sluice_bus::problem_feed(&context.bus, CancellationToken::new()).subscribe();
+        let api = refusing(1);
+        let feed = access_feed_of(&context, &api.client(), false, None);
+        let open = kit::told(&mut problems, |row| !row.error.is_empty()).await;
+        assert_eq!((open.stage.as_str(), open.cluster.as_str()), ("deployer", ""));
+        assert_eq!(open.object, "watch of v1/Secret in the management cluster");
+        assert!(open.error.contains("cannot list resource \"secrets\""), "{}", open.error);
+        assert!(open.error.contains("sluice install check --only rights"), "{}", open.error);
+        kit::told(&mut problems, |row| row.object == open.object && row.error.is_empty()).await;
+        feed.synced().await;
+        tasks.stop().cancel();
+    }
 }

@@ -13,7 +13,7 @@ use kube::{Client, Error};
 use serde_json::{Value, json};
 use sluice_api::model::NAMESPACE;
 use sluice_bus::{BusKeys, KeyFiles, KeyStore, StoredKeys};
-use sluice_kube::{Raw, management_client};
+use sluice_kube::{Raw, management_client, remedy_of_denial};
 use tokio::sync::OnceCell;
 
 use crate::held::{HoldError, hold_secret, secrets_of};
@@ -72,7 +72,7 @@ impl KeySecrets {
 
     async fn find(&self, stage: &str) -> Result<Option<Value>, String> {
         let found = self.secrets().await?.get_opt(&name(stage)).await;
-        Ok(found.map_err(|error| told(stage, &error))?.map(|found| found.value))
+        Ok(found.map_err(|error| told(stage, "get", &error))?.map(|found| found.value))
     }
 
     async fn put(&self, stage: &str, key: &str, bytes: &[u8]) -> Result<(), String> {
@@ -86,7 +86,7 @@ impl KeySecrets {
             held = hold_secret(&secrets, &name, key, kept).await;
         }
         held.map(drop).map_err(|error| match error {
-            HoldError::Server(_, error) => told(stage, &error),
+            HoldError::Server(verb, error) => told(stage, verb, &error),
             HoldError::Refused(why) => format!("Secret {NAMESPACE}/{name}: data.{key}: {why}"),
             HoldError::Busy => format!("the Secret {NAMESPACE}/{name} changes all the time"),
         })
@@ -99,7 +99,7 @@ impl KeySecrets {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
         match namespaces.create(&PostParams::default(), &Raw::from(namespace)).await {
             Err(Error::Api(status)) if status.code == 409 => Ok(()),
-            made => made.map(drop).map_err(|error| told(stage, &error)),
+            made => made.map(drop).map_err(|error| told(stage, "make the namespace of", &error)),
         }
     }
 
@@ -108,7 +108,7 @@ impl KeySecrets {
         let secrets = self.secrets().await?;
         match secrets.patch(&name(stage), &PatchParams::default(), &Patch::Merge(patch)).await {
             Err(Error::Api(status)) if status.code == 404 => Ok(()),
-            patched => patched.map(drop).map_err(|error| told(stage, &error)),
+            patched => patched.map(drop).map_err(|error| told(stage, "patch", &error)),
         }
     }
 }
@@ -146,16 +146,21 @@ fn name(stage: &str) -> String {
     format!("sluice-bus-{}", stage.to_lowercase().chars().map(clean).collect::<String>())
 }
 
-/// What API servers say of Secrets may repeat what is in them: only the code is told.
-fn told(stage: &str, error: &Error) -> String {
-    let code = if let Error::Api(status) = error {
-        format!("{} {}", status.code, status.reason)
-    } else {
-        "no answer".to_owned()
+/// What API servers say of Secrets may repeat what is in them: only the code is told, and which call it answers.
+fn told(stage: &str, verb: &str, error: &Error) -> String {
+    let (code, remedy) = match error {
+        Error::Api(status) => {
+            (format!("{} {}", status.code, status.reason), remedy_of_denial(&status.message))
+        }
+        _ => ("no answer".to_owned(), ""),
+    };
+    let name = name(stage);
+    let said = match remedy {
+        "" => code,
+        _ => format!("this process cannot {verb} resource \"secrets\": {code}"),
     };
     format!(
-        "Secret {NAMESPACE}/{}: {code}; let this process get, create and patch it, or name a folder with --bus-keys",
-        name(stage)
+        "Secret {NAMESPACE}/{name}: {said}; let this process get, create and patch it, or name a folder with --bus-keys{remedy}"
     )
 }
 

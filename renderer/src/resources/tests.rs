@@ -1,6 +1,9 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
+use sluice_protocol::Role;
+use sluice_runtime::kit::{self, Server};
+use sluice_tasks::Tasks;
 
 use super::*;
 
@@ -76,7 +79,9 @@ async fn all_objects_of_a_place_come_from_one_watch() {
 #[tokio::test]
 async fn many_objects_are_watched_together_and_nothing_is_left_when_the_readers_end() {
     let config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
-    let registry = Registry::new(Client::try_from(config).unwrap(), Tasks::default());
+    let (server, tasks) = (Server::start(), Tasks::default());
+    let context = kit::context(&server, Role::Renderer, &tasks).await;
+    let registry = Registry::new(Client::try_from(config).unwrap(), &context);
     let (sender, _receiver) = mpsc::unbounded_channel();
     let (one, two) =
         (registry.reading(Shard::new(1), sender.clone()), registry.reading(Shard::new(2), sender));

@@ -230,6 +230,17 @@ async fn a_server_that_says_nothing_is_asked_how_new_it_is() {
     assert_eq!(watched(&server, false, 2).await, [r#"listed ["a"]"#, r#"listed ["a"]"#]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_may_list_and_not_watch_is_not_well() {
+    let server = FakeApi::start(|request| match request {
+        request if is_watch(request) => (403, PROXY.to_owned()),
+        request if request.path.contains("/things") => list(3, &[thing("a", 1)]),
+        _ => kinds("g/v1"),
+    });
+    let said = watched(&server, false, 8).await;
+    assert!(said[1..].iter().all(|event| event == "trouble"), "{said:?}");
+}
+
 #[tokio::test]
 async fn pauses_grow_to_a_limit() {
     let mut pauses = Pauses::default();

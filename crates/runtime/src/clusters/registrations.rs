@@ -12,7 +12,7 @@ use sluice_api::model::{Cluster, KubeconfigRef, LIB_GROUP, capi_cluster};
 use sluice_api::{ClusterRef, Gvk, object};
 
 use super::{Access, ClusterFeed};
-use sluice_kube::{Trust, WatchEvent};
+use sluice_kube::{Trust, WatchEvent, remedy_of_denial};
 
 /// A kind that says something of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,7 +101,8 @@ impl Registrations {
         match event {
             WatchEvent::Version(_) | WatchEvent::Well => Touched::None,
             WatchEvent::Trouble(error) => {
-                tracing::warn!(error, "the management cluster cannot be watched; trying again");
+                let remedy = remedy_of_denial(&error);
+                tracing::warn!(error, "the management cluster cannot be watched; trying again{remedy}");
                 Touched::None
             }
             WatchEvent::Listed(objects) => {

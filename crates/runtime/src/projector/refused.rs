@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use sluice_api::secrets::without_values;
 use sluice_api::{Gvk, ObjectKey};
+use sluice_kube::remedy_of_denial;
 use sluice_protocol::{About, Problem};
 
 /// Objects that cannot be written as long as nobody changes something, with the reason.
@@ -46,7 +47,10 @@ pub(super) fn reason(error: &kube::Error) -> Option<String> {
         408 | 409 | 429 | 500..=599 => return None,
         401 => "; the credentials of the management cluster are not valid (any more), renew them",
         404 => "; create the namespace or install the CustomResourceDefinition, it is tried again",
-        403 => "; allow it to the user of the management cluster's kubeconfig",
+        403 => match remedy_of_denial(&status.message) {
+            "" => "; allow it to the user of the management cluster's kubeconfig",
+            remedy => remedy,
+        },
         _ => "; install the CustomResourceDefinitions of this version of Sluice",
     };
     Some(format!("{}{remedy}", status.message))
@@ -89,6 +93,9 @@ mod tests {
         };
         assert_eq!((reason(409), reason(429), reason(503)), (None, None, None));
         assert!(reason(403).unwrap().contains("allow it"), "403");
+        let message = "sets is forbidden: User \"u\" cannot patch resource \"sets/status\"".into();
+        let denied = kube::Error::Api(Box::new(Status { code: 403, message, ..Status::default() }));
+        assert!(super::reason(&denied).unwrap().contains("--only rights"), "a right lacks");
         assert!(reason(404).unwrap().contains("create the namespace"), "404");
         assert!(reason(422).unwrap().contains("CustomResourceDefinitions"), "422");
     }
