@@ -72,7 +72,7 @@ impl KeySecrets {
 
     async fn find(&self, stage: &str) -> Result<Option<Value>, String> {
         let found = self.secrets().await?.get_opt(&name(stage)).await;
-        Ok(found.map_err(|error| told(stage, "get", &error))?.map(|found| found.value))
+        Ok(found.map_err(|error| told(stage, "get secrets", &error))?.map(|found| found.value))
     }
 
     async fn put(&self, stage: &str, key: &str, bytes: &[u8]) -> Result<(), String> {
@@ -86,7 +86,7 @@ impl KeySecrets {
             held = hold_secret(&secrets, &name, key, kept).await;
         }
         held.map(drop).map_err(|error| match error {
-            HoldError::Server(verb, error) => told(stage, verb, &error),
+            HoldError::Server(verb, error) => told(stage, &format!("{verb} secrets"), &error),
             HoldError::Refused(why) => format!("Secret {NAMESPACE}/{name}: data.{key}: {why}"),
             HoldError::Busy => format!("the Secret {NAMESPACE}/{name} changes all the time"),
         })
@@ -99,7 +99,7 @@ impl KeySecrets {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
         match namespaces.create(&PostParams::default(), &Raw::from(namespace)).await {
             Err(Error::Api(status)) if status.code == 409 => Ok(()),
-            made => made.map(drop).map_err(|error| told(stage, "make the namespace of", &error)),
+            made => made.map(drop).map_err(|error| told(stage, "create namespaces", &error)),
         }
     }
 
@@ -108,7 +108,7 @@ impl KeySecrets {
         let secrets = self.secrets().await?;
         match secrets.patch(&name(stage), &PatchParams::default(), &Patch::Merge(patch)).await {
             Err(Error::Api(status)) if status.code == 404 => Ok(()),
-            patched => patched.map(drop).map_err(|error| told(stage, "patch", &error)),
+            patched => patched.map(drop).map_err(|error| told(stage, "patch secrets", &error)),
         }
     }
 }
@@ -147,7 +147,7 @@ fn name(stage: &str) -> String {
 }
 
 /// What API servers say of Secrets may repeat what is in them: only the code is told, and which call it answers.
-fn told(stage: &str, verb: &str, error: &Error) -> String {
+fn told(stage: &str, call: &str, error: &Error) -> String {
     let (code, remedy) = match error {
         Error::Api(status) => {
             (format!("{} {}", status.code, status.reason), remedy_of_denial(&status.message))
@@ -157,7 +157,10 @@ fn told(stage: &str, verb: &str, error: &Error) -> String {
     let name = name(stage);
     let said = match remedy {
         "" => code,
-        _ => format!("this process cannot {verb} resource \"secrets\": {code}"),
+        _ => {
+            let (verb, resource) = call.split_once(' ').unwrap_or((call, "secrets"));
+            format!("this process cannot {verb} resource \"{resource}\": {code}")
+        }
     };
     format!(
         "Secret {NAMESPACE}/{name}: {said}; let this process get, create and patch it, or name a folder with --bus-keys{remedy}"
