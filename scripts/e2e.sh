@@ -60,10 +60,10 @@ built() {
 
 play() {
   if [ "${1:-}" = --only-rights ]; then
-    cargo test --locked -p sluice-e2e --test rights -- --ignored
+    cargo test --locked -p sluice-e2e --test rights --test rights_running -- --ignored --test-threads=1
     return
   fi
-  cargo test --locked -p sluice-e2e --test charts --test contract_control_plane --test import --test kubectl --test restore --test rights --test rotation --test scenarios -- \
+  cargo test --locked -p sluice-e2e --test charts --test contract_control_plane --test import --test kubectl --test restore --test rights --test rights_running --test rotation --test scenarios -- \
     --ignored --test-threads=1 "$@"
 }
 
