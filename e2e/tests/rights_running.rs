@@ -231,9 +231,7 @@ impl Fixture {
             let logs = STAGES.into_iter().zip(&logged);
             let logs: Vec<_> = logs.map(|(stage, from)| (stage, self.log(stage).split_off(*from))).collect();
             waiting.retain(|right| {
-                // Who cannot read the mark names its ConfigMap instead of the check.
-                let remedy = if right.name == MARK { MARK } else { REMEDY };
-                let is_named = |text: &str| text.contains(&right.words()) && text.contains(remedy);
+                let is_named = |text: &str| text.contains(&right.words()) && text.contains(REMEDY);
                 let is_problem = problems.iter().any(|(stage, text)| stage == right.stage && is_named(text));
                 // Without what it begins with, a stage has no problems: its log says why it waits.
                 let is_logged = right.is_at_home()

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use sluice_api::model::{ACCEPTED, INVENTORY, MARK, NAMESPACE};
 use sluice_api::object;
 use sluice_bus::{Bus, now_micros};
-use sluice_kube::Raw;
+use sluice_kube::{Raw, remedy_of_denial};
 use sluice_protocol::{About, Problem, Revision};
 use sluice_runtime::{Context, Reporter};
 use sluice_tasks::{End, Once};
@@ -105,29 +105,28 @@ impl History {
     /// Waits until the management cluster is at least as new as what renderers have worked with, or somebody has said that it is meant to
     /// be older; the mark of the last restore, after which rows of the time before are older than all that is there.
     pub(crate) async fn begin(&self) -> Revision {
-        let (mut told, mut is_back) = (false, false);
+        let mut told = String::new();
         loop {
-            match self.compare().await {
-                // Also where a former process has said it.
+            let text = match self.compare().await {
                 Ok(None) => {
+                    // Also where a former process has said it.
                     self.reporter.problem(Problem::resolved("renderer", "", about()));
                     return Revision::new(self.restored.load(Ordering::SeqCst));
                 }
-                Ok(Some(text)) => {
-                    if !std::mem::replace(&mut is_back, true) {
-                        tracing::warn!("{text}");
-                        self.reporter.problem(Problem::open("renderer", "", about(), text));
-                    }
-                }
-                Err(error) if !std::mem::replace(&mut told, true) => {
-                    tracing::warn!(
-                        error,
-                        "ConfigMap {NAMESPACE}/{MARK} cannot be compared; rendering waits for it"
-                    );
-                }
-                Err(error) => tracing::debug!(error, "still waiting for ConfigMap {NAMESPACE}/{MARK}"),
-            }
+                Ok(Some(text)) => text,
+                Err(error) => format!("{}; nothing is rendered before it can", not_compared(&error)),
+            };
+            self.say(&mut told, text);
             tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    /// Opens a problem with this text, unless that was told last.
+    fn say(&self, told: &mut String, text: String) {
+        if *told != text {
+            tracing::warn!("{text}");
+            self.reporter.problem(Problem::open("renderer", "", about(), text.clone()));
+            *told = text;
         }
     }
 
@@ -152,14 +151,20 @@ impl History {
     pub(crate) fn keep(self, context: &Context) {
         let stop = context.tasks.stop().clone();
         context.tasks.spawn(Once::History, async move {
+            let mut told = String::new();
             loop {
                 tokio::select! {
                     () = stop.cancelled() => return End::Done,
                     () = self.back.cancelled() => return End::Early,
                     () = tokio::time::sleep(EVERY) => {}
                 }
-                if let Err(error) = self.step().await {
-                    tracing::debug!(error, "the mark of the management cluster does not grow");
+                match self.step().await {
+                    Ok(()) if told.is_empty() => {}
+                    Ok(()) => {
+                        told.clear();
+                        self.reporter.problem(Problem::resolved("renderer", "", about()));
+                    }
+                    Err(error) => self.say(&mut told, not_compared(&error)),
                 }
             }
         });
@@ -279,6 +284,13 @@ fn mark_of(config_map: &Value) -> Result<Mark, String> {
         // Renderers of former versions do not write it.
         restored: text("restored").parse().unwrap_or(0),
     })
+}
+
+fn not_compared(error: &str) -> String {
+    format!(
+        "ConfigMap {NAMESPACE}/{MARK} cannot be compared: {error}; it is tried again{}",
+        remedy_of_denial(error)
+    )
 }
 
 fn went_back(number: u64, known: u64) -> String {
