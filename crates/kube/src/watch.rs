@@ -225,15 +225,11 @@ async fn run<T>(
             Ok(None) => return true,
             Err(_) => {
                 look_at = Instant::now() + LOOK_BACK;
-                match version_of(&asked, SILENCE).await {
-                    Some(version) if newest.is_back(version) => return true,
-                    Some(_) if troubled && answers(&asked).await => {
-                        troubled = false;
-                        if !tell(WatchEvent::Well) {
-                            return false;
-                        }
-                    }
-                    _ => {}
+                match after_silence(&asked, &mut newest, troubled).await {
+                    Found::Back => return true,
+                    Found::Well if !tell(WatchEvent::Well) => return false,
+                    Found::Well => troubled = false,
+                    Found::Nothing => {}
                 }
                 continue;
             }
@@ -241,12 +237,11 @@ async fn run<T>(
         troubled = event.is_err();
         let event = match event {
             Ok(watcher::Event::Init) => {
-                listed.clear();
-                newest = Newest::default();
+                (listed, newest) = (Vec::new(), Newest::default());
                 continue;
             }
             Ok(watcher::Event::InitApply(object)) => {
-                listed.extend(pick(complete(object, resource, &mut newest)));
+                listed.extend(pick(seen(object, resource, &mut newest)));
                 continue;
             }
             Ok(watcher::Event::InitDone) => {
@@ -257,13 +252,11 @@ async fn run<T>(
                     _ => return false,
                 }
             }
-            Ok(watcher::Event::Apply(object)) => match pick(complete(object, resource, &mut newest)) {
+            Ok(watcher::Event::Apply(object)) => match pick(seen(object, resource, &mut newest)) {
                 Ok(picked) => WatchEvent::Applied(picked),
                 Err(object) => WatchEvent::Deleted(object),
             },
-            Ok(watcher::Event::Delete(object)) => {
-                WatchEvent::Deleted(complete(object, resource, &mut newest))
-            }
+            Ok(watcher::Event::Delete(object)) => WatchEvent::Deleted(seen(object, resource, &mut newest)),
             Err(error) if is_absent(&error) => return true,
             Err(error) => WatchEvent::Trouble(error.to_string()),
         };
@@ -274,9 +267,26 @@ async fn run<T>(
 }
 
 /// The object as it is told; how new the server is, it says as well.
-fn complete(object: Raw, resource: &ApiResource, newest: &mut Newest) -> Value {
+fn seen(object: Raw, resource: &ApiResource, newest: &mut Newest) -> Value {
     newest.saw(object::resource_version(&object.value));
     object.complete(resource)
+}
+
+/// What asking a server has shown from which nothing came for a while.
+enum Found {
+    /// It was restored from a backup: what it has is to be listed.
+    Back,
+    /// The trouble is over.
+    Well,
+    Nothing,
+}
+
+async fn after_silence(api: &Api<Raw>, newest: &mut Newest, troubled: bool) -> Found {
+    match version_of(api, SILENCE).await {
+        Some(version) if newest.is_back(version) => Found::Back,
+        Some(_) if troubled && answers(api).await => Found::Well,
+        _ => Found::Nothing,
+    }
 }
 
 /// Whether the server lists the kind now, and lets it be watched: who may do the one need not be allowed the other.
