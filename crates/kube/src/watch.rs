@@ -273,6 +273,7 @@ fn seen(object: Raw, resource: &ApiResource, newest: &mut Newest) -> Value {
 }
 
 /// What asking a server has shown from which nothing came for a while.
+#[derive(Debug, PartialEq)]
 enum Found {
     /// It was restored from a backup: what it has is to be listed.
     Back,

@@ -196,23 +196,25 @@ async fn a_watch_that_goes_on_in_silence_is_well_again() {
     assert_eq!(watched(&server, false, 3).await, [r#"listed ["a"]"#, "trouble", "well"]);
 }
 
-#[tokio::test(start_paused = true)]
-async fn after_trouble_a_server_that_went_back_is_listed_anew() {
-    // The first list and its watch; then it is another, of the time before.
-    let restored = AtomicBool::new(false);
-    let server = FakeApi::start(move |request| match request {
-        request if is_watch(request) && !restored.swap(true, Ordering::Relaxed) => (500, PROXY.to_owned()),
-        request if is_watch(request) => (200, String::new()),
-        request if request.path.contains("/things") && !restored.load(Ordering::Relaxed) => {
-            list(9, &[thing("a", 1), thing("lost", 8)])
-        }
-        request if request.path.contains("/things") => list(5, &[thing("a", 1)]),
-        _ => kinds("g/v1"),
-    });
-    // Time that goes by at once may ask before the trouble is told.
-    let mut said = watched(&server, false, 3).await;
-    said.retain(|what| what != "trouble");
-    assert_eq!(said, [r#"listed ["a", "lost"]"#, r#"listed ["a"]"#]);
+#[tokio::test]
+async fn after_trouble_a_server_that_went_back_is_told_from_one_that_is_well() {
+    let found = async |version: u64, troubled: bool, watched: u16| {
+        let server = FakeApi::start(move |request| match request {
+            request if is_watch(request) => (watched, String::new()),
+            _ => list(version, &[]),
+        });
+        let kind = GroupVersionKind::gvk("g", "v1", "Thing");
+        let api: Api<Raw> =
+            Api::all_with(server.client(), &ApiResource::from_gvk_with_plural(&kind, "things"));
+        let mut newest = Newest::default();
+        newest.saw(8);
+        after_silence(&api, &mut newest, troubled).await
+    };
+    assert_eq!(found(5, true, 200).await, Found::Back);
+    assert_eq!(found(5, false, 200).await, Found::Back, "nobody has noticed");
+    assert_eq!(found(8, true, 200).await, Found::Well);
+    assert_eq!(found(8, true, 403).await, Found::Nothing, "it may not be watched");
+    assert_eq!(found(8, false, 200).await, Found::Nothing);
 }
 
 #[tokio::test(start_paused = true)]
