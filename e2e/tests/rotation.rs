@@ -242,7 +242,7 @@ impl World {
         self.connection(&self.seed(role)).client("new").await.unwrap();
     }
 
-    /// New keys for sealed rows. The matcher's are mounted: they come only after it has said that it lacks one.
+    /// New keys for sealed rows. The matcher's are mounted: they come only after a problem says that it lacks one.
     async fn rotate_keys(&mut self, more: &[&str]) {
         let (url, seed) = (self.running.url(), self.seed("operator"));
         let keys = format!("kubernetes:{}", self.admin.display());
@@ -252,11 +252,9 @@ impl World {
         let program = Programs::beside_me().unwrap().find("sluice").unwrap();
         let mut rotation = Process::start(Launch::new("rotate-keys", program, arguments, &self.run)).unwrap();
         if more.is_empty() {
-            self.until("the matcher says that it lacks a key", async |this| {
-                let said = this.running.replica("matcher").unwrap().process().log();
-                said.contains(LACKS_KEY).then_some(())
-            })
-            .await;
+            let served = ["--server", &self.served.clone()];
+            let lacks = async |this: &mut Self| this.problems(&served).contains(LACKS_KEY).then_some(());
+            self.until("a problem says that the matcher lacks a key", lacks).await;
             self.installation.mounted(&self.run, "sluice-bus-matcher").unwrap();
         }
         let status = self.until("the end of the rotation", async |_| rotation.ended().unwrap()).await;

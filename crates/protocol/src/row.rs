@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use sluice_api::{Digest, DigestKey};
 
 use crate::meta::Meta;
@@ -45,6 +46,27 @@ pub struct Row {
     pub body: Arc<[u8]>,
     /// Its position in the stream.
     pub sequence: Sequence,
+}
+
+/// Begins the body of a row whose content cannot be had; why, follows. No JSON begins so.
+const NO_CONTENT: u8 = 0;
+
+impl Row {
+    /// The body of a row whose content cannot be had, for this reason: nobody can take it for a value.
+    pub fn no_content(reason: &str) -> Arc<[u8]> {
+        [&[NO_CONTENT], reason.as_bytes()].concat().into()
+    }
+
+    /// Its content.
+    ///
+    /// # Errors
+    /// Why it cannot be had, or is not what is asked for.
+    pub fn content<T: DeserializeOwned>(&self) -> Result<T, String> {
+        match self.body.strip_prefix(&[NO_CONTENT]) {
+            Some(reason) => Err(String::from_utf8_lossy(reason).into_owned()),
+            None => serde_json::from_slice(&self.body).map_err(|error| error.to_string()),
+        }
+    }
 }
 
 /// A row that a core wants to exist.
@@ -195,6 +217,21 @@ mod tests {
         let (cluster, object) = (ClusterRef::sveltos("a", "b"), object(group, kind));
         let subject = Subject::Change { shard: Shard::FIRST, cluster, viewer: String::new(), object };
         Publish::new(subject, Body::value(*b"{}"), 1)
+    }
+
+    #[test]
+    fn a_body_that_cannot_be_had_says_why() {
+        let subject = change("", "Secret").subject;
+        let of = |body: Arc<[u8]>| Row {
+            subject: subject.clone(),
+            head: Head::default(),
+            body,
+            sequence: Sequence::NONE,
+        };
+        assert_eq!(of(b"[1]".as_slice().into()).content::<Vec<u8>>(), Ok(vec![1]));
+        let reason = of(Row::no_content("it is sealed for the key matcher-1")).content::<Vec<u8>>();
+        assert_eq!(reason.unwrap_err(), "it is sealed for the key matcher-1");
+        assert!(of(b"{".as_slice().into()).content::<Vec<u8>>().unwrap_err().contains("EOF"));
     }
 
     #[test]

@@ -121,7 +121,7 @@ fn content<T: DeserializeOwned>(row: &Row) -> Result<T, NoContent> {
     if row.head.tombstone {
         return Err(NoContent::Tombstone);
     }
-    serde_json::from_slice(&row.body).map_err(|error| NoContent::Unreadable(error.to_string()))
+    row.content().map_err(NoContent::Unreadable)
 }
 
 /// Body of a `desired` row whose maker has no content for it yet: something is wrong in the profile, or it is not known what the

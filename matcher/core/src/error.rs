@@ -49,9 +49,9 @@ pub enum Error {
 /// Why a row of `changes` cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
-    /// Its body is no JSON.
+    /// Its body cannot be had, or is no JSON.
     #[error("{0}")]
-    Json(String),
+    Body(String),
     /// It holds another object than its subject says.
     #[error("it holds {0}")]
     Other(Box<ObjectKey>),

@@ -44,8 +44,6 @@ const ASK_AFTER: Duration = Duration::from_millis(300);
 const LOOK: Duration = Duration::from_secs(5);
 /// Bytes asked for at once, at least; a message that is larger than what is asked for would never come.
 const BATCH_BYTES: usize = 8 << 20;
-/// Stands for a body that cannot be read; no row has it, since bodies are JSON.
-const UNREADABLE: &[u8] = b"\0";
 /// The server forgets a consumer that nobody asks for this long.
 const FORGET: Duration = Duration::from_secs(30);
 /// How long the server may take to make a consumer, or to give a body.
@@ -343,12 +341,12 @@ impl Reader {
                 match asked {
                     Some(Ok(Some(body))) => Ok(body),
                     missing => {
-                        let row = Row { subject, head, body: UNREADABLE.into(), sequence };
-                        let waiter = Waiter { row: row.clone(), stored: self.stored, place, sealed };
-                        self.late.wait(&self.bus.contents, waiter);
                         let reason = missing
                             .and_then(Result::err)
                             .map_or("its content is not there yet".into(), |e| e.to_string());
+                        let row = Row { subject, head, body: Row::no_content(&reason), sequence };
+                        let waiter = Waiter { row: row.clone(), stored: self.stored, place, sealed };
+                        self.late.wait(&self.bus.contents, waiter);
                         return ReadEvent::Unreadable(row, pending, reason);
                     }
                 }
@@ -356,10 +354,12 @@ impl Reader {
             None if self.spec.heads_only || sealed.is_some() => Ok(Arc::from([])),
             None => codec::decode(&message.payload, limit).map_err(|error| error.to_string()),
         };
-        let row = Row { subject, head, body: UNREADABLE.into(), sequence };
+        let row = Row { subject, head, body: Arc::from([]), sequence };
         match body.and_then(|body| self.opened(&row, body, (sealed, content))) {
             Ok(body) => ReadEvent::Row(Row { body, ..row }, pending),
-            Err(reason) => ReadEvent::Unreadable(row, pending, reason),
+            Err(reason) => {
+                ReadEvent::Unreadable(Row { body: Row::no_content(&reason), ..row }, pending, reason)
+            }
         }
     }
 

@@ -12,8 +12,7 @@ use crate::error::RowError;
 /// # Errors
 /// Why it cannot be read.
 pub(super) fn object_of(row: &Row, key: &ObjectKey) -> Result<Value, RowError> {
-    let object =
-        serde_json::from_slice::<Value>(&row.body).map_err(|error| RowError::Json(error.to_string()))?;
+    let object = row.content::<Value>().map_err(RowError::Body)?;
     is_of(key, &object)?;
     order_of(row)?;
     Ok(object)

@@ -70,10 +70,10 @@ impl Renderer {
         row: &Row,
         step: &mut Step<Effect>,
     ) {
-        let object = (!row.body.is_empty()).then(|| serde_json::from_slice::<Value>(&row.body));
+        let object = (!row.body.is_empty()).then(|| row.content::<Value>());
         let (object, error) = match object.transpose() {
             Ok(object) => (object.map(Arc::new), None),
-            Err(error) => (None, Some(error.to_string())),
+            Err(error) => (None, Some(error)),
         };
         let plain = ReportMeta { selectors: vec![0], ..ReportMeta::default() };
         let (ReportMeta { selectors, order, owner: said }, strange) = match &row.head.meta {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use sluice_api::Digest;
 use sluice_protocol::{Row, Subject};
 
-use super::{Reader, UNREADABLE};
+use super::Reader;
 use crate::codec;
 use crate::seal::envelope::KeyId;
 pub(super) use crate::seal::recipients::ids;
@@ -38,7 +38,7 @@ impl Reader {
         self.stored = stored;
         match self.opened(&row, row.body.clone(), (sealed, Some(content))) {
             Ok(body) => Ok(Row { body, ..row }),
-            Err(reason) => Err(Box::new((Row { body: UNREADABLE.into(), ..row }, reason))),
+            Err(reason) => Err(Box::new((Row { body: Row::no_content(&reason), ..row }, reason))),
         }
     }
 }
