@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(of(b"[1]".as_slice().into()).content::<Vec<u8>>(), Ok(vec![1]));
         let reason = of(Row::no_content("it is sealed for the key matcher-1")).content::<Vec<u8>>();
         assert_eq!(reason.unwrap_err(), "it is sealed for the key matcher-1");
-        assert!(of(b"{".as_slice().into()).content::<Vec<u8>>().unwrap_err().contains("EOF"));
+        assert!(of(b"{".as_slice().into()).content::<Vec<u8>>().unwrap_err().contains("invalid type"));
     }
 
     #[test]
