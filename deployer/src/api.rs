@@ -21,7 +21,7 @@ use sluice_deployer_core::{
 use sluice_kube::{NEVER, Raw, Watermark, resource_of, segment};
 
 use crate::tenants::{Acting, Caller, Tenants};
-use crate::{failure, own};
+use crate::{failure, own, tenants};
 
 mod prove;
 
@@ -82,9 +82,7 @@ impl Site {
                 Err(Failure::new(Class::Unanswered, format!("no answer within {} s", TIMEOUT.as_secs())))
             }
         };
-        result.unwrap_or_else(|error| {
-            Reply::Failed(if self.is_management() { own::remedied(error) } else { error })
-        })
+        result.unwrap_or_else(Reply::Failed)
     }
 
     async fn run(&self, request: Request) -> Result<Reply, Failure> {
@@ -108,7 +106,7 @@ impl Site {
             Request::WriteInventory { inventory, against } => self.write_inventory(&inventory, against).await,
             Request::DeleteInventory { profile, against } => {
                 let name = self.kept.object_name(&profile);
-                delete(&self.config_maps(), &name, against, None).await
+                delete(&self.config_maps(), &name, against, &self.caller(None)?).await
             }
         }
     }
@@ -121,12 +119,17 @@ impl Site {
             Kept::Management => account.clone(),
         };
         let acting = account.map(|account| Acting { there: there(&account), account });
-        self.tenants.caller(&self.client, acting)
+        self.tenants.caller(&self.client, acting, self.is_management())
+    }
+
+    /// What an error means of a call that the deployer made for itself.
+    fn failure(&self, error: &kube::Error, planned: bool) -> Failure {
+        failure::of(error, planned, tenants::own(self.is_management()))
     }
 
     async fn inventories(&self) -> Result<Reply, Failure> {
         let params = ListParams::default().labels(&format!("{INVENTORY}={}", self.kept.label()));
-        let list = self.config_maps().list(&params).await.map_err(|error| failure::of(&error, false))?;
+        let list = self.config_maps().list(&params).await.map_err(|error| self.failure(&error, false))?;
         let read = |object: Raw| match Stored::from_object(&object.value, self.kept) {
             Ok(stored) => Some(stored),
             Err(error) => {
@@ -150,7 +153,7 @@ impl Site {
 
     async fn read_inventory(&self, profile: &ProfileId) -> Result<Reply, Failure> {
         let found = self.config_maps().get_opt(&self.kept.object_name(profile)).await;
-        let Some(object) = found.map_err(|error| failure::of(&error, false))? else {
+        let Some(object) = found.map_err(|error| self.failure(&error, false))? else {
             return Ok(Reply::Inventory(None));
         };
         let stored = Stored::from_object(&object.value, self.kept).map_err(|error| {
@@ -184,7 +187,7 @@ impl Site {
             self.make_namespace(NAMESPACE, &self.caller(None)?).await?;
             result = write(&api, &name, &params, &raw, planned).await;
         }
-        let stored = result.map_err(|error| failure::of(&error, planned))?;
+        let stored = result.map_err(|error| self.failure(&error, planned))?;
         Ok(Reply::Written(Live::of(&stored.value).version()))
     }
 
@@ -194,7 +197,7 @@ impl Site {
         let api: Api<Raw> = Api::all_with(self.client.clone(), &resource);
         let (mut found, mut params) = (Vec::new(), ListParams::default().labels(DEPLOYED).limit(PAGE));
         loop {
-            let page = api.list_metadata(&params).await.map_err(|error| failure::of(&error, false))?;
+            let page = api.list_metadata(&params).await.map_err(|error| self.failure(&error, false))?;
             for mut item in page.items {
                 item.metadata.managed_fields = None;
                 let Ok(metadata) = serde_json::to_value(&item.metadata) else { continue };
@@ -215,7 +218,7 @@ impl Site {
             Ok(Some(object)) if self.is_management() && is_own(&object.value) => Err(own::refused(key)),
             Ok(object) => Ok(Reply::Read(object.map(|object| Live::of(&object.value)))),
             Err(error) if failure::was_not_sent(&error) => Ok(Reply::Read(None)),
-            Err(error) => Err(failure::of(&error, false)),
+            Err(error) => Err(self.failure(&error, false)),
         }
     }
 
@@ -272,7 +275,7 @@ impl Site {
 
     async fn delete(&self, key: &ObjectKey, against: Version, caller: &Caller) -> Result<Reply, Failure> {
         let Some((api, _)) = self.api(key, &caller.client).await? else { return Ok(Reply::Done) };
-        delete(&api, &key.name, against, caller.acting.as_ref()).await
+        delete(&api, &key.name, against, caller).await
     }
 
     async fn release(
@@ -325,7 +328,7 @@ impl Site {
         let found = match resource_of(&self.client, gvk).await {
             Ok(found) => found,
             Err(error) if failure::was_not_sent(&error) => None,
-            Err(error) => return Err(failure::of(&error, false)),
+            Err(error) => return Err(self.failure(&error, false)),
         };
         if let Some(found) = &found {
             self.resources.insert(gvk.clone(), found.clone());
@@ -371,13 +374,13 @@ async fn delete(
     api: &Api<Raw>,
     name: &str,
     (uid, resource_version): Version,
-    acting: Option<&Acting>,
+    caller: &Caller,
 ) -> Result<Reply, Failure> {
     let preconditions = Preconditions { uid: Some(uid), resource_version: Some(resource_version) };
     let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
     match api.delete(&segment(name), &params).await {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Reply::Done),
-        Err(error) => Err(failure::of_acting(&error, true, acting)),
+        Err(error) => Err(caller.failure(&error, true)),
         Ok(_) => Ok(Reply::Done),
     }
 }

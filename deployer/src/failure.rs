@@ -2,19 +2,22 @@
 
 use sluice_api::Gvk;
 use sluice_deployer_core::{Class, Failure};
+use sluice_kube::remedy_of_denial;
 
 use crate::tenants::Acting;
 
-/// What is to be done where the deployer itself lacks a right in a cluster.
-pub(crate) const ALLOW: &str = "; allow it to the user of the cluster's kubeconfig";
-
-/// Sorts an error of a call that the deployer made for itself.
-pub(crate) fn of(error: &kube::Error, planned: bool) -> Failure {
-    of_acting(error, planned, None)
+/// Whose rights a call needs.
+#[derive(Clone, Copy)]
+pub(crate) enum Rights<'a> {
+    /// Those of the user of a registered cluster's kubeconfig.
+    Kubeconfig,
+    /// Those of the deployer's own account in the management cluster, which the chart gives.
+    Stage,
+    Tenant(&'a Acting),
 }
 
-/// Sorts an error of a call for this tenant; `planned` tells that the call was made against a known version of an object.
-pub(crate) fn of_acting(error: &kube::Error, planned: bool, acting: Option<&Acting>) -> Failure {
+/// Sorts an error of a call; `planned` tells that it was made against a known version of an object.
+pub(crate) fn of(error: &kube::Error, planned: bool, rights: Rights<'_>) -> Failure {
     if was_not_sent(error) {
         let remedy = "no object can be called so, change its name, namespace or kind";
         return Failure::new(Class::Refused, format!("it cannot be asked for: {}; {remedy}", root(error)));
@@ -41,14 +44,14 @@ pub(crate) fn of_acting(error: &kube::Error, planned: bool, acting: Option<&Acti
         // So API servers answer when a field of what is applied has the wrong form.
         500 if status.message.starts_with("failed to create typed patch object") => Class::Refused,
         429 | 500..=599 => Class::Transient,
-        403 if acting.is_some() && lacks_right(&status.message) => Class::Forbidden,
+        403 if matches!(rights, Rights::Tenant(_)) && lacks_right(&status.message) => Class::Forbidden,
         _ => Class::Refused,
     };
     let remedy = match status.code {
         401 => {
             "; the credentials in the cluster's kubeconfig are not valid (any more), renew them".to_owned()
         }
-        403 => remedy_of_403(&status.message, acting),
+        403 => remedy_of_403(&status.message, rights),
         _ => String::new(),
     };
     Failure::new(class, format!("{}{remedy}", status.message))
@@ -61,13 +64,17 @@ fn lacks_right(message: &str) -> bool {
 
 /// Who needs a right, and how to give it. Others than the authorizer refuse too, as quotas do: of these only the words of the
 /// server count.
-fn remedy_of_403(message: &str, acting: Option<&Acting>) -> String {
-    match acting {
-        None => ALLOW.to_owned(),
-        Some(Acting { account, there }) if message.contains(" cannot impersonate ") => format!(
+fn remedy_of_403(message: &str, rights: Rights<'_>) -> String {
+    match rights {
+        Rights::Kubeconfig => "; allow it to the user of the cluster's kubeconfig".to_owned(),
+        Rights::Stage => match remedy_of_denial(message) {
+            "" => "; allow it to the user of the management cluster's kubeconfig".to_owned(),
+            remedy => format!("{remedy}; what profiles may deploy there is `rbac.deploy` of the chart"),
+        },
+        Rights::Tenant(Acting { account, there }) if message.contains(" cannot impersonate ") => format!(
             "; it is to be done for ServiceAccount {account}: allow the user of the cluster's kubeconfig to impersonate ServiceAccount {there}"
         ),
-        Some(Acting { account, there }) if lacks_right(message) => {
+        Rights::Tenant(Acting { account, there }) if lacks_right(message) => {
             if account == there {
                 return format!(
                     "; it is done for ServiceAccount {account}: give it the right in the management cluster"
@@ -77,7 +84,7 @@ fn remedy_of_403(message: &str, acting: Option<&Acting>) -> String {
                 "; it is done for ServiceAccount {account}, which is {there} in this cluster: give it the right with a RoleRequest"
             )
         }
-        Some(_) => String::new(),
+        Rights::Tenant(_) => String::new(),
     }
 }
 
@@ -165,7 +172,7 @@ mod tests {
         let class = |code: u16, planned: bool| {
             let status =
                 Status { code, message: "metadata.uid: field is immutable".into(), ..Status::default() };
-            of(&kube::Error::Api(Box::new(status)), planned).class
+            of(&kube::Error::Api(Box::new(status)), planned, Rights::Kubeconfig).class
         };
         assert_eq!(class(409, true), Class::Conflict);
         assert_eq!((class(422, true), class(422, false)), (Class::Conflict, Class::Refused));
@@ -195,7 +202,7 @@ mod tests {
             };
             let message = format!("Deployment.apps \"d\" is invalid: {}", causes.join(", "));
             let status = Status { code: 422, message, details: Some(details), ..Status::default() };
-            of(&kube::Error::Api(Box::new(status)), planned).class
+            of(&kube::Error::Api(Box::new(status)), planned, Rights::Kubeconfig).class
         };
         let fixed = [
             "Invalid value: {}: field is immutable",
@@ -219,7 +226,7 @@ mod tests {
     fn an_object_with_a_field_of_the_wrong_form_is_no_fault_of_the_server() {
         let of = |message: &str| {
             let status = Status { code: 500, message: message.into(), ..Status::default() };
-            of(&kube::Error::Api(Box::new(status)), false).class
+            of(&kube::Error::Api(Box::new(status)), false, Rights::Kubeconfig).class
         };
         let text =
             "failed to create typed patch object (default/c; v1, Kind=ConfigMap): .data.a: expected string";
@@ -232,10 +239,18 @@ mod tests {
     fn what_is_forbidden_comes_with_the_remedy() {
         let of = |code: u16| {
             let status = Status { code, message: "no".into(), ..Status::default() };
-            of(&kube::Error::Api(Box::new(status)), false).message
+            of(&kube::Error::Api(Box::new(status)), false, Rights::Kubeconfig).message
         };
         assert!(of(401).contains("renew them") && of(403).contains("allow it to the user"));
         assert_eq!(of(422), "no");
+    }
+
+    #[test]
+    fn a_right_of_the_stage_itself_is_given_by_the_chart() {
+        let of = |message: &str| remedy_of_403(message, Rights::Stage);
+        let lacks = of("User \"u\" cannot patch resource \"configmaps\" in API group");
+        assert!(lacks.contains("--only rights") && lacks.ends_with("`rbac.deploy` of the chart"), "{lacks}");
+        assert!(of("exceeded quota: small").ends_with("the management cluster's kubeconfig"));
     }
 
     #[test]
@@ -244,7 +259,7 @@ mod tests {
         let of = |message: &str| {
             let status = Status { code: 403, message: message.into(), ..Status::default() };
             let acting = Acting { account: account.clone(), there: account.in_clusters() };
-            let failure = of_acting(&kube::Error::Api(Box::new(status)), true, Some(&acting));
+            let failure = of(&kube::Error::Api(Box::new(status)), true, Rights::Tenant(&acting));
             let class = if message.contains("quota") { Class::Refused } else { Class::Forbidden };
             assert_eq!(failure.class, class, "it is no trouble of the server");
             failure.message
@@ -263,7 +278,7 @@ mod tests {
         assert!(text.ends_with("impersonate ServiceAccount projectsveltos/team-a--deployer"), "{text}");
         assert_eq!(of("exceeded quota: small"), "exceeded quota: small");
         let itself = Acting { account: account.clone(), there: account.clone() };
-        let text = remedy_of_403("User \"u\" cannot patch resource \"configmaps\"", Some(&itself));
+        let text = remedy_of_403("User \"u\" cannot patch resource \"configmaps\"", Rights::Tenant(&itself));
         assert!(
             text.ends_with("ServiceAccount team-a/deployer: give it the right in the management cluster"),
             "{text}"
@@ -273,7 +288,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_of_an_answer_leaves_the_outcome_to_the_next_look() {
         let error = serde_json::from_str::<u8>("x").unwrap_err();
-        let failure = of(&kube::Error::SerdeError(error), false);
+        let failure = of(&kube::Error::SerdeError(error), false, Rights::Kubeconfig);
         assert_eq!(failure.class, Class::Refused);
         assert!(failure.message.contains("answer cannot be read"), "{failure:?}");
     }
@@ -282,7 +297,7 @@ mod tests {
     fn a_missing_kind_is_told_from_a_missing_object() {
         let class = |message: &str| {
             let status = Status { code: 404, message: message.into(), ..Status::default() };
-            of(&kube::Error::Api(Box::new(status)), true).class
+            of(&kube::Error::Api(Box::new(status)), true, Rights::Kubeconfig).class
         };
         assert_eq!(class("things.example.com \"a\" not found"), Class::Conflict);
         assert_eq!(class("404 page not found\n"), Class::NoKind);
@@ -293,7 +308,7 @@ mod tests {
     fn what_the_client_cannot_send_is_the_objects_fault() {
         let request = kube::core::Request::new("/api/v1/namespaces/default/configmaps");
         let error = request.get("front p1", &Default::default()).unwrap_err();
-        let failure = of(&kube::Error::BuildRequest(error), false);
+        let failure = of(&kube::Error::BuildRequest(error), false, Rights::Kubeconfig);
         assert_eq!(failure.class, Class::Refused);
         assert!(
             failure.message.contains("invalid uri character") && failure.message.contains("change its name")

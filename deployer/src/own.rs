@@ -7,8 +7,6 @@ use sluice_kube::remedy_of_denial;
 use sluice_protocol::{About, Problem};
 use sluice_runtime::Reporter;
 
-use crate::failure;
-
 /// Whether a profile may deploy this to the management cluster, where the server says that it is in this namespace.
 ///
 /// # Errors
@@ -24,18 +22,6 @@ pub(crate) fn check(key: &ObjectKey, object: &Value, namespace: Option<&str>) ->
         return Err(Failure::new(Class::Refused, text));
     }
     Ok(())
-}
-
-/// What failed in the management cluster: the rights there are those of a stage, and the chart gives them.
-pub(crate) fn remedied(error: Failure) -> Failure {
-    match (error.message.strip_suffix(failure::ALLOW), remedy_of_denial(&error.message)) {
-        (None, _) | (_, "") => error,
-        (Some(said), remedy) => {
-            let message =
-                format!("{said}{remedy}; what profiles may deploy there is `rbac.deploy` of the chart");
-            Failure { message, ..error }
-        }
-    }
 }
 
 /// Says whether definitions of kinds can be watched in the management cluster. In others that is for their owners to say: what a call

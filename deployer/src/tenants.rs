@@ -6,7 +6,7 @@ use sluice_api::ServiceAccount;
 use sluice_deployer_core::{Class, Failure};
 use sluice_kube::impersonating;
 
-use crate::failure;
+use crate::failure::{self, Rights};
 
 /// Clients that are kept for one cluster. They share its connections, so that making one anew costs little.
 const KEPT: usize = 256;
@@ -16,6 +16,8 @@ pub(crate) struct Caller {
     pub(crate) client: Client,
     /// For which tenant.
     pub(crate) acting: Option<Acting>,
+    /// Whether in the management cluster.
+    is_management: bool,
 }
 
 /// A tenant, and who it is in the cluster.
@@ -31,12 +33,17 @@ pub(crate) struct Tenants(DashMap<ServiceAccount, Client>);
 
 impl Tenants {
     /// The one for this tenant; `client` is the deployer's own.
-    pub(crate) fn caller(&self, client: &Client, acting: Option<Acting>) -> Result<Caller, Failure> {
+    pub(crate) fn caller(
+        &self,
+        client: &Client,
+        acting: Option<Acting>,
+        is_management: bool,
+    ) -> Result<Caller, Failure> {
         let Some(Acting { account: tenant, there }) = &acting else {
-            return Ok(Caller { client: client.clone(), acting });
+            return Ok(Caller { client: client.clone(), acting, is_management });
         };
         if let Some(known) = self.0.get(tenant).map(|known| known.clone()) {
-            return Ok(Caller { client: known, acting });
+            return Ok(Caller { client: known, acting, is_management });
         }
         let made =
             impersonating(client, &there.user()).map_err(|error| Failure::new(Class::Refused, error))?;
@@ -44,13 +51,22 @@ impl Tenants {
             self.0.clear();
         }
         self.0.insert(tenant.clone(), made.clone());
-        Ok(Caller { client: made, acting })
+        Ok(Caller { client: made, acting, is_management })
     }
+}
+
+/// The rights of the deployer itself.
+pub(crate) fn own<'a>(is_management: bool) -> Rights<'a> {
+    if is_management { Rights::Stage } else { Rights::Kubeconfig }
 }
 
 impl Caller {
     /// What an error of its call means.
     pub(crate) fn failure(&self, error: &kube::Error, planned: bool) -> Failure {
-        failure::of_acting(error, planned, self.acting.as_ref())
+        let rights = match &self.acting {
+            Some(acting) => Rights::Tenant(acting),
+            None => own(self.is_management),
+        };
+        failure::of(error, planned, rights)
     }
 }

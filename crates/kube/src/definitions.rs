@@ -3,13 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures::StreamExt as _;
 use kube::core::{ApiResource, PartialObjectMeta};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 
+use crate::listening::{Heard, Listening};
 use crate::raw::Raw;
-use crate::watch::{SILENCE, answers};
 
 /// Tells the groups whose kinds may be others now, until it is told that this is enough (`false`): whether it was. Why they cannot be
 /// watched, or that they can again, is `trouble`.
@@ -18,30 +17,47 @@ pub async fn definitions(
     mut tell: impl FnMut(String) -> bool,
     mut trouble: impl FnMut(Option<String>),
 ) -> bool {
+    let mut known = Definitions::default();
+    loop {
+        match watch(client.clone(), &mut known, &mut tell, &mut trouble).await {
+            // What is listed then is compared with what was known.
+            Ended::Back => {}
+            Ended::Enough => return true,
+            Ended::Over => return false,
+        }
+    }
+}
+
+/// Why a watch has ended.
+enum Ended {
+    /// Its server was restored from a backup.
+    Back,
+    /// Nobody wants to hear more.
+    Enough,
+    Over,
+}
+
+async fn watch(
+    client: Client,
+    known: &mut Definitions,
+    tell: &mut impl FnMut(String) -> bool,
+    trouble: &mut impl FnMut(Option<String>),
+) -> Ended {
     let resource = resource();
-    let asked: Api<Raw> = Api::all_with(client.clone(), &resource);
+    let mut listening = Listening::to(Api::all_with(client.clone(), &resource));
     let api: Api<PartialObjectMeta<Raw>> = Api::all_with(client, &resource);
     let mut events = std::pin::pin!(watcher(api, watcher::Config::default()).default_backoff());
-    let (mut known, mut listing) = (Definitions::default(), BTreeMap::new());
-    let mut troubled = false;
+    let (mut listing, mut troubled) = (BTreeMap::new(), false);
     loop {
-        let next = events.next();
-        let event = if troubled { tokio::time::timeout(SILENCE, next).await } else { Ok(next.await) };
-        let event = match event {
-            Ok(Some(event)) => event,
-            Ok(None) => return false,
-            // What goes on where it was says nothing before something changes.
-            Err(_) => {
-                if answers(&asked).await {
-                    troubled = false;
-                    trouble(None);
-                }
+        let event = match listening.next(&mut events, |object| of(object).1.parse().unwrap_or(0)).await {
+            Heard::Event(event) => event,
+            Heard::Back => return Ended::Back,
+            Heard::End => return Ended::Over,
+            Heard::Well => {
+                troubled = false;
+                trouble(None);
                 continue;
             }
-        };
-        let of = |object: &PartialObjectMeta<Raw>| {
-            let metadata = &object.metadata;
-            (metadata.name.clone().unwrap_or_default(), metadata.resource_version.clone().unwrap_or_default())
         };
         let changed: BTreeSet<String> = match event {
             Ok(watcher::Event::Init) => {
@@ -66,10 +82,16 @@ pub async fn definitions(
         if std::mem::take(&mut troubled) {
             trouble(None);
         }
-        if !changed.into_iter().all(&mut tell) {
-            return true;
+        if !changed.into_iter().all(&mut *tell) {
+            return Ended::Enough;
         }
     }
+}
+
+/// Its name, and its version.
+fn of(object: &PartialObjectMeta<Raw>) -> (String, String) {
+    let metadata = &object.metadata;
+    (metadata.name.clone().unwrap_or_default(), metadata.resource_version.clone().unwrap_or_default())
 }
 
 fn resource() -> ApiResource {

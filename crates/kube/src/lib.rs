@@ -11,6 +11,7 @@ mod discovery;
 pub mod fake_api;
 mod impersonate;
 mod list;
+mod listening;
 mod newest;
 mod path;
 mod raw;

@@ -11,8 +11,8 @@ use kube::api::ListParams;
 
 use crate::raw::Raw;
 
-/// How long a server may take to say how new it is.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a server may take to say how new it is. Of a fleet many may be away: who asks all of them waits for each.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The greatest resourceVersion that a server has shown; 0 before it has shown one.
 #[derive(Debug, Default)]

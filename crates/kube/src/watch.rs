@@ -4,30 +4,24 @@
 
 use std::time::Duration;
 
-use futures::StreamExt as _;
-use kube::api::{ApiResource, ListParams, WatchParams};
+use kube::api::ApiResource;
 use kube::core::GroupVersionKind;
 use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 use serde_json::Value;
 use sluice_api::{Gvk, object};
-use tokio::time::Instant;
 
-use crate::newest::{Newest, PATIENCE, version_of};
+use crate::listening::{Heard, Listening};
+use crate::newest::version_of;
 use crate::raw::Raw;
 
 // D-0803: a kind that does not exist yet is looked for again.
 /// How often a kind that does not exist is looked for.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// How long nothing may come after trouble before the server is asked whether it is over: a watch that goes on where it was
-/// says nothing by itself as long as nothing changes.
-pub(crate) const SILENCE: Duration = Duration::from_secs(2);
-
-/// How often a server that says nothing of a kind is asked how new it is: where it was restored from a backup, it may have nothing to say
-/// for hours.
-const LOOK_BACK: Duration = Duration::from_secs(300);
+/// How long a server may take to say how new it is, before a list.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The longest pause before a server that does not answer is asked again: its events wait for that.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -205,58 +199,48 @@ async fn watch_as<T>(
     }
 }
 
-/// Runs until the kind disappears or its server went back (`true`), or the receiver has enough (`false`); tells `version` after each list.
+/// Runs until the kind disappears or its server went back (`true`), or the receiver has enough (`false`); tells `version_told` after each list.
 async fn run<T>(
     api: Api<Raw>,
     resource: &ApiResource,
     config: watcher::Config,
-    version: Option<u64>,
+    version_told: Option<u64>,
     pick: &impl Fn(Value) -> Result<T, Value>,
     tell: &mut impl FnMut(WatchEvent<T>) -> bool,
 ) -> bool {
-    let asked = api.clone();
+    let mut listening = Listening::to(api.clone());
     let mut events = std::pin::pin!(watcher(api, config).backoff(Pauses::default()));
-    let (mut listed, mut troubled, mut newest) = (Vec::new(), false, Newest::default());
-    let mut look_at = Instant::now() + LOOK_BACK;
+    let mut listed = Vec::new();
     loop {
-        let until = if troubled { Instant::now() + SILENCE } else { look_at };
-        let event = match tokio::time::timeout_at(until, events.next()).await {
-            Ok(Some(event)) => event,
-            Ok(None) => return true,
-            Err(_) => {
-                look_at = Instant::now() + LOOK_BACK;
-                match after_silence(&asked, &mut newest, troubled).await {
-                    Found::Back => return true,
-                    Found::Well if !tell(WatchEvent::Well) => return false,
-                    Found::Well => troubled = false,
-                    Found::Nothing => {}
-                }
-                continue;
-            }
+        let event = match listening.next(&mut events, |object| object::resource_version(&object.value)).await
+        {
+            Heard::Event(event) => event,
+            Heard::Back | Heard::End => return true,
+            Heard::Well if tell(WatchEvent::Well) => continue,
+            Heard::Well => return false,
         };
-        troubled = event.is_err();
         let event = match event {
             Ok(watcher::Event::Init) => {
-                (listed, newest) = (Vec::new(), Newest::default());
+                listed.clear();
                 continue;
             }
             Ok(watcher::Event::InitApply(object)) => {
-                listed.extend(pick(seen(object, resource, &mut newest)));
+                listed.extend(pick(object.complete(resource)));
                 continue;
             }
             Ok(watcher::Event::InitDone) => {
                 let told = tell(WatchEvent::Listed(std::mem::take(&mut listed)));
-                match version {
+                match version_told {
                     Some(version) if told => WatchEvent::Version(version),
                     _ if told => continue,
                     _ => return false,
                 }
             }
-            Ok(watcher::Event::Apply(object)) => match pick(seen(object, resource, &mut newest)) {
+            Ok(watcher::Event::Apply(object)) => match pick(object.complete(resource)) {
                 Ok(picked) => WatchEvent::Applied(picked),
                 Err(object) => WatchEvent::Deleted(object),
             },
-            Ok(watcher::Event::Delete(object)) => WatchEvent::Deleted(seen(object, resource, &mut newest)),
+            Ok(watcher::Event::Delete(object)) => WatchEvent::Deleted(object.complete(resource)),
             Err(error) if is_absent(&error) => return true,
             Err(error) => WatchEvent::Trouble(error.to_string()),
         };
@@ -264,40 +248,6 @@ async fn run<T>(
             return false;
         }
     }
-}
-
-/// The object as it is told; how new the server is, it says as well.
-fn seen(object: Raw, resource: &ApiResource, newest: &mut Newest) -> Value {
-    newest.saw(object::resource_version(&object.value));
-    object.complete(resource)
-}
-
-/// What asking a server has shown from which nothing came for a while.
-#[derive(Debug, PartialEq)]
-enum Found {
-    /// It was restored from a backup: what it has is to be listed.
-    Back,
-    /// The trouble is over.
-    Well,
-    Nothing,
-}
-
-async fn after_silence(api: &Api<Raw>, newest: &mut Newest, troubled: bool) -> Found {
-    match version_of(api, SILENCE).await {
-        Some(version) if newest.is_back(version) => Found::Back,
-        Some(_) if troubled && answers(api).await => Found::Well,
-        _ => Found::Nothing,
-    }
-}
-
-/// Whether the server lists the kind now, and lets it be watched: who may do the one need not be allowed the other.
-pub(crate) async fn answers(api: &Api<Raw>) -> bool {
-    let asked = async {
-        let listed = api.list_metadata(&ListParams::default().limit(1)).await?;
-        let version = listed.metadata.resource_version.unwrap_or_default();
-        api.watch_metadata(&WatchParams::default().timeout(1), &version).await.map(drop)
-    };
-    tokio::time::timeout(SILENCE, asked).await.is_ok_and(|answer| answer.is_ok())
 }
 
 fn is_absent(error: &watcher::Error) -> bool {

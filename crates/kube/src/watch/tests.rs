@@ -196,27 +196,6 @@ async fn a_watch_that_goes_on_in_silence_is_well_again() {
     assert_eq!(watched(&server, false, 3).await, [r#"listed ["a"]"#, "trouble", "well"]);
 }
 
-#[tokio::test]
-async fn after_trouble_a_server_that_went_back_is_told_from_one_that_is_well() {
-    let found = async |version: u64, troubled: bool, watched: u16| {
-        let server = FakeApi::start(move |request| match request {
-            request if is_watch(request) => (watched, String::new()),
-            _ => list(version, &[]),
-        });
-        let kind = GroupVersionKind::gvk("g", "v1", "Thing");
-        let api: Api<Raw> =
-            Api::all_with(server.client(), &ApiResource::from_gvk_with_plural(&kind, "things"));
-        let mut newest = Newest::default();
-        newest.saw(8);
-        after_silence(&api, &mut newest, troubled).await
-    };
-    assert_eq!(found(5, true, 200).await, Found::Back);
-    assert_eq!(found(5, false, 200).await, Found::Back, "nobody has noticed");
-    assert_eq!(found(8, true, 200).await, Found::Well);
-    assert_eq!(found(8, true, 403).await, Found::Nothing, "it may not be watched");
-    assert_eq!(found(8, false, 200).await, Found::Nothing);
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_server_that_says_nothing_is_asked_how_new_it_is() {
     let asked = std::sync::atomic::AtomicU64::new(0);
