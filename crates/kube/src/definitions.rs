@@ -140,14 +140,14 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::fake_api::FakeApi;
+    use crate::fake_api::inside::answering;
 
     #[tokio::test(start_paused = true)]
     async fn that_they_cannot_be_watched_is_told_and_that_they_can_again() {
         let failed = AtomicBool::new(false);
         let denied = r#"{"kind": "Status", "code": 403, "message": "User \"u\" cannot watch resource \"customresourcedefinitions\""}"#;
         let list = r#"{"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "3"}, "items": []}"#;
-        let server = FakeApi::start(move |request| match request.path.contains("watch=true") {
+        let server = answering(move |request| match request.path.contains("watch=true") {
             true if !failed.swap(true, Ordering::Relaxed) => (403, denied.to_owned()),
             true => (200, String::new()),
             false => (200, list.to_owned()),
@@ -158,7 +158,7 @@ mod tests {
         };
         let look = async { (told.recv().await.unwrap(), told.recv().await.unwrap()) };
         let (first, second) = tokio::select! {
-            _ = super::definitions(server.client(), |_| true, trouble) => unreachable!("it watches for ever"),
+            _ = super::definitions(server.clone(), |_| true, trouble) => unreachable!("it watches for ever"),
             told = look => told,
         };
         assert!(first.unwrap().contains("cannot watch resource"));

@@ -8,6 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use kube::Client;
 
+#[cfg(test)]
+pub(crate) mod inside;
+
 /// What was asked.
 #[derive(Clone, Debug)]
 pub struct Request {

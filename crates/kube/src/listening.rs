@@ -119,12 +119,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::fake_api::FakeApi;
+    use crate::fake_api::inside::answering;
 
     #[tokio::test]
     async fn after_trouble_a_server_that_went_back_is_told_from_one_that_is_well() {
         let found = async |version: u64, troubled: bool, watched: u16| {
-            let server = FakeApi::start(move |request| {
+            let server = answering(move |request| {
                 let metadata = json!({"resourceVersion": version.to_string()});
                 let list = json!({"kind": "List", "apiVersion": "v1", "metadata": metadata, "items": []});
                 match request.path.contains("watch=true") {
@@ -134,7 +134,7 @@ mod tests {
             });
             let kind = kube::core::GroupVersionKind::gvk("g", "v1", "Thing");
             let resource = ApiResource::from_gvk_with_plural(&kind, "things");
-            let mut listening = Listening::to(Api::all_with(server.client(), &resource));
+            let mut listening = Listening::to(Api::all_with(server.clone(), &resource));
             listening.newest.saw(8);
             listening.troubled = troubled;
             listening.ask().await

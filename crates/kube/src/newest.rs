@@ -62,7 +62,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::fake_api::FakeApi;
+    use crate::fake_api::inside::answering;
 
     #[test]
     fn a_smaller_version_than_one_that_was_shown_is_told_once() {
@@ -76,7 +76,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_that_went_back_is_told_from_one_that_does_not_answer() {
-        let server = FakeApi::start(|request| {
+        let server = answering(|request| {
             let version = match request.number {
                 0 => "7",
                 1 => return (500, "busy".to_owned()),
@@ -93,7 +93,7 @@ mod tests {
             kind: "ConfigMap".into(),
             plural: "configmaps".into(),
         };
-        let (api, mark) = (Api::all_with(server.client(), &resource), Watermark::default());
+        let (api, mark) = (Api::all_with(server.clone(), &resource), Watermark::default());
         let mut told = Vec::new();
         for _ in 0..6 {
             told.push(mark.is_back(&api).await);

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 
 use super::*;
-use crate::fake_api::{FakeApi, Request};
+use crate::fake_api::Request;
+use crate::fake_api::inside::answering;
 
 const PROXY: &str = "<html>no upstream</html>";
 
@@ -59,8 +60,8 @@ fn name(object: &Value) -> String {
 }
 
 /// What a watch that wants everything but what is called `unwanted` says until `enough` of it.
-async fn watched(server: &FakeApi, versioned: bool, enough: usize) -> Vec<String> {
-    let (client, mut said) = (server.client(), Vec::new());
+async fn watched(server: &Client, versioned: bool, enough: usize) -> Vec<String> {
+    let (client, mut said) = (server.clone(), Vec::new());
     let tell = |event: WatchEvent| {
         said.push(match event {
             WatchEvent::Listed(objects) => {
@@ -91,33 +92,30 @@ fn is_question(request: &Request) -> bool {
 
 #[tokio::test]
 async fn discovery_says_what_a_kind_is_called_and_where_it_lives() {
-    let server = FakeApi::start(|request| kinds(request.path.trim_start_matches("/apis/")));
-    let (resource, namespaced) = resource_of(&server.client(), &gvk("Thing")).await.unwrap().unwrap();
+    let server = answering(|request| kinds(request.path.trim_start_matches("/apis/")));
+    let (resource, namespaced) = resource_of(&server.clone(), &gvk("Thing")).await.unwrap().unwrap();
     assert_eq!((resource.plural.as_str(), namespaced), ("things", true));
-    let (resource, namespaced) = resource_of(&server.client(), &gvk("Place")).await.unwrap().unwrap();
+    let (resource, namespaced) = resource_of(&server.clone(), &gvk("Place")).await.unwrap().unwrap();
     assert_eq!((resource.plural.as_str(), namespaced), ("places", false));
-    assert!(resource_of(&server.client(), &gvk("Other")).await.unwrap().is_none());
+    assert!(resource_of(&server.clone(), &gvk("Other")).await.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn a_group_is_absent_only_when_the_list_of_groups_says_so() {
     let server = |versions: &'static [&'static str]| {
-        FakeApi::start(move |request| if request.path == "/apis" { groups(versions) } else { not_found() })
+        answering(move |request| if request.path == "/apis" { groups(versions) } else { not_found() })
     };
-    assert!(resource_of(&server(&[]).client(), &gvk("Thing")).await.unwrap().is_none());
-    assert!(resource_of(&server(&["v2"]).client(), &gvk("Thing")).await.unwrap().is_none());
-    assert!(resource_of(&server(&["v1"]).client(), &gvk("Thing")).await.is_err(), "a proxy in between");
-    let proxy = FakeApi::start(|_| (404, PROXY.to_owned()));
-    assert!(resource_of(&proxy.client(), &gvk("Thing")).await.is_err());
-    assert!(
-        resource_of(&proxy.client(), &Gvk::new("", "v1", "Service")).await.is_err(),
-        "the core group never is"
-    );
+    assert!(resource_of(&server(&[]), &gvk("Thing")).await.unwrap().is_none());
+    assert!(resource_of(&server(&["v2"]), &gvk("Thing")).await.unwrap().is_none());
+    assert!(resource_of(&server(&["v1"]), &gvk("Thing")).await.is_err(), "a proxy in between");
+    let proxy = answering(|_| (404, PROXY.to_owned()));
+    assert!(resource_of(&proxy, &gvk("Thing")).await.is_err());
+    assert!(resource_of(&proxy, &Gvk::new("", "v1", "Service")).await.is_err(), "the core group never is");
 }
 
 #[tokio::test]
 async fn a_watch_lists_and_then_says_what_changes() {
-    let server = FakeApi::start(|request| match request {
+    let server = answering(|request| match request {
         request if is_watch(request) => {
             let event =
                 |what: &str, object: Value| json!({"type": what, "object": object}).to_string() + "\n";
@@ -132,7 +130,7 @@ async fn a_watch_lists_and_then_says_what_changes() {
 
 #[tokio::test]
 async fn what_is_not_wanted_is_not_listed_and_what_is_no_longer_is_deleted() {
-    let server = FakeApi::start(|request| match request {
+    let server = answering(|request| match request {
         request if is_watch(request) => {
             let event = |object: Value| json!({"type": "MODIFIED", "object": object}).to_string() + "\n";
             (200, event(thing("unwanted", 4)) + &event(thing("a", 5)))
@@ -145,15 +143,18 @@ async fn what_is_not_wanted_is_not_listed_and_what_is_no_longer_is_deleted() {
 
 #[tokio::test]
 async fn the_version_follows_the_list() {
-    let server = FakeApi::start(|request| {
-        if request.path.contains("/things") { list(3, &[thing("a", 1)]) } else { kinds("g/v1") }
-    });
+    let server =
+        answering(
+            |request| {
+                if request.path.contains("/things") { list(3, &[thing("a", 1)]) } else { kinds("g/v1") }
+            },
+        );
     assert_eq!(watched(&server, true, 2).await, [r#"listed ["a"]"#, "version 3"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_does_not_exist_is_an_empty_list_told_once_and_looked_for() {
-    let server = FakeApi::start(|request| match request.path.as_str() {
+    let server = answering(|request| match request.path.as_str() {
         "/apis" => groups(&[]),
         path if path.contains("/things") => list(3, &[thing("a", 1)]),
         _ if request.number < 5 => not_found(),
@@ -164,7 +165,7 @@ async fn a_kind_that_does_not_exist_is_an_empty_list_told_once_and_looked_for() 
 
 #[tokio::test(start_paused = true)]
 async fn a_404_of_a_proxy_is_trouble_and_no_empty_list() {
-    let server = FakeApi::start(|request| match request {
+    let server = answering(|request| match request {
         request if request.number < 2 => (404, PROXY.to_owned()),
         request if request.path.contains("/things") => list(3, &[thing("a", 1)]),
         _ => kinds("g/v1"),
@@ -175,7 +176,7 @@ async fn a_404_of_a_proxy_is_trouble_and_no_empty_list() {
 
 #[tokio::test(start_paused = true)]
 async fn a_list_that_a_proxy_answers_with_404_is_asked_for_again() {
-    let server = FakeApi::start(|request| match request {
+    let server = answering(|request| match request {
         request if request.path.contains("/things") && request.number < 2 => (404, PROXY.to_owned()),
         request if request.path.contains("/things") => list(3, &[thing("a", 1)]),
         _ => kinds("g/v1"),
@@ -186,7 +187,7 @@ async fn a_list_that_a_proxy_answers_with_404_is_asked_for_again() {
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_goes_on_in_silence_is_well_again() {
     let failed = AtomicBool::new(false);
-    let server = FakeApi::start(move |request| match request {
+    let server = answering(move |request| match request {
         request if is_watch(request) && !failed.swap(true, Ordering::Relaxed) => (500, PROXY.to_owned()),
         // Nothing changes.
         request if is_watch(request) => (200, String::new()),
@@ -197,9 +198,25 @@ async fn a_watch_that_goes_on_in_silence_is_well_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn after_trouble_a_server_that_went_back_is_listed_anew() {
+    // From its first watch on it is another, of the time before.
+    let restored = AtomicBool::new(false);
+    let server = answering(move |request| match request {
+        request if is_watch(request) && !restored.swap(true, Ordering::Relaxed) => (500, PROXY.to_owned()),
+        request if is_watch(request) => (200, String::new()),
+        request if request.path.contains("/things") && !restored.load(Ordering::Relaxed) => {
+            list(9, &[thing("a", 1), thing("lost", 8)])
+        }
+        request if request.path.contains("/things") => list(5, &[thing("a", 1)]),
+        _ => kinds("g/v1"),
+    });
+    assert_eq!(watched(&server, false, 3).await, [r#"listed ["a", "lost"]"#, "trouble", r#"listed ["a"]"#]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_says_nothing_is_asked_how_new_it_is() {
     let asked = std::sync::atomic::AtomicU64::new(0);
-    let server = FakeApi::start(move |request| match request {
+    let server = answering(move |request| match request {
         request if is_watch(request) => (200, String::new()),
         // Each question about its version is a list of one object.
         request if request.path.contains("/things") && is_question(request) => {
@@ -213,7 +230,7 @@ async fn a_server_that_says_nothing_is_asked_how_new_it_is() {
 
 #[tokio::test(start_paused = true)]
 async fn who_may_list_and_not_watch_is_not_well() {
-    let server = FakeApi::start(|request| match request {
+    let server = answering(|request| match request {
         request if is_watch(request) => (403, PROXY.to_owned()),
         request if request.path.contains("/things") => list(3, &[thing("a", 1)]),
         _ => kinds("g/v1"),
