@@ -12,4 +12,6 @@ mod mounts;
 pub mod scenario;
 pub mod survival;
 pub mod taken_over;
+pub mod two_clusters;
+pub mod until;
 pub mod up;

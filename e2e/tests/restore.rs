@@ -2,16 +2,16 @@
 //! since then is deployed again, and its events go on. `make e2e` runs them.
 #![allow(clippy::unwrap_used)]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sluice_api::{Gvk, ObjectKey};
 use sluice_e2e::cluster_client::ClusterClient;
-use sluice_e2e::control_plane::{ControlPlane, assets};
-use sluice_e2e::fleet::{Fleet, Member};
-use sluice_e2e::installed::{Installation, Running};
+use sluice_e2e::installed::Running;
+use sluice_e2e::two_clusters::{TwoClusters, folder};
+use sluice_e2e::until::until;
 use sluice_testbed::Programs;
 
 const TIMEOUT: Duration = Duration::from_secs(90);
@@ -37,17 +37,6 @@ async fn uid(member: &ClusterClient, name: &str) -> Option<String> {
     Some(found["metadata"]["uid"].as_str().unwrap().to_owned())
 }
 
-async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + TIMEOUT;
-    loop {
-        if let Some(found) = look().await {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "{what}: not within {TIMEOUT:?}");
-        tokio::time::sleep(LOOK).await;
-    }
-}
-
 fn accept(admin: &Path) {
     let done = Command::new(Programs::beside_me().unwrap().find("sluice").unwrap())
         .args(["install", "accept-restore", "--kubeconfig"])
@@ -60,75 +49,50 @@ fn accept(admin: &Path) {
 /// Both clusters, and Sluice as its chart installs it.
 struct Fixture {
     dir: tempfile::TempDir,
-    management: ControlPlane,
-    managed: ControlPlane,
-    installation: Installation,
+    clusters: TwoClusters,
     running: Running,
-    fleet: Fleet,
 }
 
 impl Fixture {
     async fn start() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let assets = assets().unwrap();
-        let management = ControlPlane::start(&assets, &made(dir.path(), "management")).await.unwrap();
-        let managed = ControlPlane::start(&assets, &made(dir.path(), "managed")).await.unwrap();
-        let values = Path::new(env!("CARGO_MANIFEST_DIR")).join("rights/values.yaml");
-        let admin = management.kubeconfig();
-        let installation =
-            Installation::install(dir.path(), management.server_url(), &admin, &values).unwrap();
-        let client = ClusterClient::connect(&managed.kubeconfig()).await.unwrap();
-        let one = Member { client, kubeconfig: managed.kubeconfig() };
-        let fleet = Fleet {
-            management: ClusterClient::connect(&admin).await.unwrap(),
-            members: [("default/one".to_owned(), one)].into(),
-            nats: String::new(),
-            operator: None,
-        };
-        let registration = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster",
-            "metadata": {"name": "one", "namespace": "default", "labels": {"env": "fv"}}, "spec": {}});
-        fleet.apply("management", &registration).await.unwrap();
-        let run = made(dir.path(), "run");
-        let running = installation.start(&run, &run).await.unwrap();
-        Self { dir, management, managed, installation, running, fleet }
+        let clusters = TwoClusters::start(dir.path(), "values.yaml").await.unwrap();
+        let run = folder(dir.path(), "run").unwrap();
+        let running = clusters.installation.start(&run, &run).await.unwrap();
+        Self { dir, clusters, running }
     }
 
     fn member(&self) -> &ClusterClient {
-        self.fleet.at("default/one").unwrap()
+        self.clusters.fleet.at("default/one").unwrap()
     }
 
     /// Makes a profile and waits for what it deploys.
     async fn deploy(&self, name: &str) -> String {
         for object in profile(name) {
-            self.fleet.management.apply(&object).await.unwrap();
+            self.clusters.fleet.management.apply(&object).await.unwrap();
         }
         self.comes(name).await
     }
 
     /// Waits for an object of the managed cluster.
     async fn comes(&self, name: &str) -> String {
-        until(name, async || uid(self.member(), name).await).await
+        until(name, TIMEOUT, async || uid(self.member(), name).await).await
     }
 
     /// Ends the renderer, unless it has ended, and starts another one, whose log is its own.
     fn replace_renderer(&mut self, name: &str) {
         drop(self.running.replica("renderer").unwrap().process().kill());
-        let (folder, url) = (made(self.dir.path(), name), self.running.url().to_owned());
+        let (logs, url) = (folder(self.dir.path(), name).unwrap(), self.running.url().to_owned());
         let programs = Programs::beside_me().unwrap();
-        let renderer = self.installation.start_stage(&folder, "renderer", &url, &[], &programs).unwrap();
+        let renderer =
+            self.clusters.installation.start_stage(&logs, "renderer", &url, &[], &programs).unwrap();
         self.running.replace(renderer);
     }
 
     async fn renderer_is_ready(&mut self) {
         let renderer = self.running.replica("renderer").unwrap();
-        until("the renderer", async || renderer.is_ready().await.then_some(())).await;
+        until("the renderer", TIMEOUT, async || renderer.is_ready().await.then_some(())).await;
     }
-}
-
-fn made(dir: &Path, name: &str) -> PathBuf {
-    let folder = dir.join(name);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
 }
 
 /// Changes an object often: what is written after a restore has a smaller resourceVersion than what is there now, for long.
@@ -168,19 +132,19 @@ fn trigger() -> [Value; 3] {
 async fn a_managed_cluster_that_was_restored_gets_again_what_it_lacks() {
     let mut fixture = Fixture::start().await;
     for object in trigger() {
-        fixture.fleet.management.apply(&object).await.unwrap();
+        fixture.clusters.fleet.management.apply(&object).await.unwrap();
     }
     let before = fixture.deploy("before").await;
     fixture.member().apply(&event("first")).await.unwrap();
     let first = fixture.comes("of-first").await;
     let backup = fixture.dir.path().join("backup");
-    fixture.managed.back_up(&backup).await.unwrap();
+    fixture.clusters.managed.back_up(&backup).await.unwrap();
     let since = fixture.deploy("since").await;
     write_much(fixture.member()).await;
     fixture.member().apply(&event("lost")).await.unwrap();
     fixture.comes("of-lost").await;
 
-    fixture.managed.restore(&backup).await.unwrap();
+    fixture.clusters.managed.restore(&backup).await.unwrap();
     let again = fixture.comes("since").await;
     assert_ne!(again, since, "it was not there");
     // The watch goes on, though the cluster's versions are smaller than those that it has seen.
@@ -189,7 +153,7 @@ async fn a_managed_cluster_that_was_restored_gets_again_what_it_lacks() {
     assert_eq!(uid(fixture.member(), "before").await, Some(before));
     assert_eq!(uid(fixture.member(), "of-first").await, Some(first));
     let gone = async || uid(fixture.member(), "of-lost").await.is_none().then_some(());
-    until("what came of an event that is not there", gone).await;
+    until("what came of an event that is not there", TIMEOUT, gone).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -198,24 +162,24 @@ async fn a_management_cluster_that_was_restored_withdraws_nothing_before_that_is
     let mut fixture = Fixture::start().await;
     fixture.deploy("before").await;
     let backup = fixture.dir.path().join("backup");
-    fixture.management.back_up(&backup).await.unwrap();
+    fixture.clusters.management.back_up(&backup).await.unwrap();
     let (kept, lost) = (fixture.deploy("kept").await, fixture.deploy("lost").await);
-    write_much(&fixture.fleet.management).await;
+    write_much(&fixture.clusters.fleet.management).await;
     fixture.deploy("later").await;
     // Its mark grows twice a minute, and whenever a renderer begins.
     fixture.replace_renderer("second");
     fixture.renderer_is_ready().await;
 
-    fixture.management.restore(&backup).await.unwrap();
+    fixture.clusters.management.restore(&backup).await.unwrap();
     let renderer = fixture.running.replica("renderer").unwrap();
-    until("the end of the renderer", async || renderer.process().ended().unwrap()).await;
+    until("the end of the renderer", TIMEOUT, async || renderer.process().ended().unwrap()).await;
     let said = renderer.process().log();
     assert!(said.contains("restored from a backup"), "{said}");
     // As Kubernetes does, somebody starts it again.
     fixture.replace_renderer("third");
     let renderer = fixture.running.replica("renderer").unwrap();
     let waits = async || renderer.process().log().contains("accept-restore").then_some(());
-    until("what the renderer waits for", waits).await;
+    until("what the renderer waits for", TIMEOUT, waits).await;
     let quiet = Instant::now();
     while quiet.elapsed() < STAYS {
         assert!(!fixture.running.replica("renderer").unwrap().is_ready().await);
@@ -225,12 +189,12 @@ async fn a_management_cluster_that_was_restored_withdraws_nothing_before_that_is
     }
     // What is made again stays, with everything that came of it.
     for object in profile("kept") {
-        fixture.fleet.management.apply(&object).await.unwrap();
+        fixture.clusters.fleet.management.apply(&object).await.unwrap();
     }
     accept(&fixture.dir.path().join("admin.kubeconfig"));
     for name in ["lost", "later"] {
         let gone = async || uid(fixture.member(), name).await.is_none().then_some(());
-        until("what nobody has made again", gone).await;
+        until("what nobody has made again", TIMEOUT, gone).await;
     }
     assert_eq!(uid(fixture.member(), "kept").await, Some(kept));
     assert!(uid(fixture.member(), "before").await.is_some());

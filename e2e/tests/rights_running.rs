@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use sluice_api::model::{INVENTORY, MARK};
 use sluice_api::yaml;
-use sluice_e2e::cluster_client::ClusterClient;
-use sluice_e2e::control_plane::{ControlPlane, assets};
-use sluice_e2e::fleet::{Fleet, Member};
+use sluice_e2e::control_plane::ControlPlane;
+use sluice_e2e::fleet::Fleet;
 use sluice_e2e::installed::{Installation, Running};
+use sluice_e2e::two_clusters::{TwoClusters, folder, registration};
+use sluice_e2e::until::until;
 use sluice_testbed::Programs;
 
 const STAGES: [&str; 3] = ["agent", "renderer", "deployer"];
@@ -121,31 +122,13 @@ impl Right {
 impl Fixture {
     async fn start() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let assets = assets().unwrap();
-        let folder = |name: &str| {
-            let folder = dir.path().join(name);
-            std::fs::create_dir_all(&folder).unwrap();
-            folder
-        };
-        let management = ControlPlane::start(&assets, &folder("management")).await.unwrap();
-        let managed = ControlPlane::start(&assets, &folder("managed")).await.unwrap();
-        let values = Path::new(env!("CARGO_MANIFEST_DIR")).join("rights/running.yaml");
-        let admin = management.kubeconfig();
-        let installation =
-            Installation::install(dir.path(), management.server_url(), &admin, &values).unwrap();
-        installation.apply(CLUSTERS).unwrap();
-        let client = ClusterClient::connect(&managed.kubeconfig()).await.unwrap();
-        let one = Member { client, kubeconfig: managed.kubeconfig() };
+        let mut clusters = TwoClusters::start(dir.path(), "running.yaml").await.unwrap();
+        clusters.installation.apply(CLUSTERS).unwrap();
         // The same cluster, which no profile selects.
-        let two = one.clone();
-        let fleet = Fleet {
-            management: ClusterClient::connect(&admin).await.unwrap(),
-            members: [("default/one".to_owned(), one), ("default/two".to_owned(), two)].into(),
-            nats: String::new(),
-            operator: None,
-        };
-        fleet.apply("management", &registration("one", "fv")).await.unwrap();
-        let run = folder("run");
+        let two = clusters.fleet.members["default/one"].clone();
+        clusters.fleet.members.insert("default/two".to_owned(), two);
+        let TwoClusters { management, managed, installation, fleet } = clusters;
+        let run = folder(dir.path(), "run").unwrap();
         let running = installation.start(&run, &run).await.unwrap();
         let roles = STAGES.into_iter().flat_map(|stage| {
             let read = |role| Some((stage, role, role_of(&installation, stage, role)?));
@@ -197,7 +180,7 @@ impl Fixture {
                 "spec": {"user": user, "groups": groups, "resourceAttributes": attributes}});
             let file = self.dir.path().join("review.json");
             std::fs::write(&file, review.to_string()).unwrap();
-            until(&format!("{right:?} is given: {given}"), async || {
+            until(&format!("{right:?} is given: {given}"), TIMEOUT, async || {
                 let arguments = [
                     "create",
                     "--filename",
@@ -341,22 +324,6 @@ fn role_of(installation: &Installation, stage: &str, kind: &str) -> Option<Value
         ["get", kind, &name, "--namespace", "projectsveltos", "--ignore-not-found", "--output", "json"];
     let text = installation.kubectl(&arguments).unwrap();
     (!text.is_empty()).then(|| serde_json::from_str(&text).unwrap())
-}
-
-async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + TIMEOUT;
-    loop {
-        if let Some(found) = look().await {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "{what}: not within {TIMEOUT:?}");
-        tokio::time::sleep(LOOK).await;
-    }
-}
-
-fn registration(name: &str, env: &str) -> Value {
-    json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster",
-        "metadata": {"name": name, "namespace": "default", "labels": {"env": env}}, "spec": {}})
 }
 
 /// Everything of `rights/work.yaml`.

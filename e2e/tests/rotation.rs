@@ -16,10 +16,9 @@ use serde_json::{Value, json};
 use sluice_api::Gvk;
 use sluice_bus::{Connection, Credentials};
 use sluice_e2e::cluster_client::ClusterClient;
-use sluice_e2e::control_plane::{ControlPlane, assets};
-use sluice_e2e::fleet::{Fleet, Member};
 use sluice_e2e::installed::{Installation, Running};
 use sluice_e2e::scenario::MANAGEMENT;
+use sluice_e2e::two_clusters::{TwoClusters, folder};
 use sluice_testbed::{Launch, Process, Programs, Replica, STAGES, steady_port};
 
 const TIMEOUT: Duration = Duration::from_secs(90);
@@ -28,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(200);
 const BEAT: Duration = Duration::from_millis(200);
 /// Kubernetes brings a Secret to one pod this much later than to another: longer than it takes others to take shards over.
 const LAG: Duration = Duration::from_secs(5);
-/// What is logged of a row for which the matcher has no key.
+/// What a problem says of a row for which the matcher has no key.
 const LACKS_KEY: &str = "of which matcher has none here";
 const ROLES: [&str; 7] = ["renderer", "agent", "matcher", "deployer", "inspect", "people", "operator"];
 const SEALED: [&str; 4] = ["matcher", "renderer", "deployer", "inspect"];
@@ -276,8 +275,7 @@ impl World {
     }
 
     async fn start(dir: &Path, installation: Installation, member: ClusterClient) -> Self {
-        let run = dir.join("run");
-        std::fs::create_dir_all(&run).unwrap();
+        let run = folder(dir, "run").unwrap();
         let running = installation.start(&run, &run).await.unwrap();
         let programs = Programs::beside_me().unwrap();
         let other = |stage| installation.start_stage(&run, stage, running.url(), &[], &programs).unwrap();
@@ -306,30 +304,12 @@ impl World {
 #[ignore = "needs etcd, kube-apiserver and helm: make e2e"]
 async fn keys_and_accounts_change_while_everything_runs() {
     let dir = tempfile::tempdir().unwrap();
-    let assets = assets().unwrap();
-    let folder = |name: &str| {
-        let folder = dir.path().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        folder
-    };
-    let management = ControlPlane::start(&assets, &folder("management")).await.unwrap();
-    let managed = ControlPlane::start(&assets, &folder("managed")).await.unwrap();
-    let values = Path::new(env!("CARGO_MANIFEST_DIR")).join("rights/values.yaml");
-    let admin = management.kubeconfig();
-    let installation = Installation::install(dir.path(), management.server_url(), &admin, &values).unwrap();
-    let member = ClusterClient::connect(&managed.kubeconfig()).await.unwrap();
-    let one = Member { client: member.clone(), kubeconfig: managed.kubeconfig() };
-    let fleet = Fleet {
-        management: ClusterClient::connect(&admin).await.unwrap(),
-        members: [("default/one".to_owned(), one)].into(),
-        nats: String::new(),
-        operator: None,
-    };
-    let registration = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster",
-        "metadata": {"name": "one", "namespace": "default", "labels": {"env": "fv"}}, "spec": {}});
-    for object in [registration].iter().chain(&manifests()) {
-        fleet.apply(MANAGEMENT, object).await.unwrap();
+    let clusters = TwoClusters::start(dir.path(), "values.yaml").await.unwrap();
+    let TwoClusters { management: _management, managed: _managed, installation, fleet } = clusters;
+    for object in manifests() {
+        fleet.apply(MANAGEMENT, &object).await.unwrap();
     }
+    let member = fleet.at("default/one").unwrap().clone();
     let mut world = World::start(dir.path(), installation, member.clone()).await;
     let events = Events::start(member.clone());
     world.works("before", &events).await;
