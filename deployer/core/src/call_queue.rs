@@ -17,7 +17,7 @@ pub(crate) type Call = (Request, Option<ProfileId>);
 pub(crate) struct CallQueue {
     waiting: VecDeque<Call>,
     in_flight: HashMap<CallId, Call>,
-    /// Calls in flight on objects that were changed since: what their answers tell may be older than that.
+    /// Calls in flight on objects that were changed since, or may have been: what their answers tell may be older than that.
     overtaken: HashSet<CallId>,
     budget: Budget,
     late: LateCalls,
@@ -49,9 +49,14 @@ impl CallQueue {
         &self.late
     }
 
-    /// Whether late calls are over, for the first time.
+    /// Whether late calls are over, for the first time. What is being read then may have been read before the last of them came.
     pub(crate) fn take_end_of_late(&mut self, now: i64) -> bool {
-        self.late.take_end(now)
+        let is_over = self.late.take_end(now);
+        if is_over {
+            let reads = self.in_flight.iter().filter(|(_, (request, _))| request.is_read());
+            self.overtaken.extend(reads.map(|(id, _)| *id));
+        }
+        is_over
     }
 
     /// Whether no call waits for its answer.
@@ -105,7 +110,7 @@ impl CallQueue {
             self.overtaken.extend(about.map(|(id, _)| *id));
         }
         match reply {
-            Reply::Read(_) if overtaken => None,
+            Reply::Read(_) | Reply::Inventory(_) if overtaken => None,
             Reply::Applied(_) if overtaken => Some(Reply::Done),
             reply => Some(reply),
         }
@@ -149,6 +154,8 @@ mod tests {
     use super::*;
 
     const LASTING: i64 = 1_000;
+    /// When a server that failed once is asked again.
+    const LATER: i64 = 60_000_000;
 
     fn key(name: &str) -> ObjectKey {
         ObjectKey { gvk: Gvk::new("", "v1", "ConfigMap"), namespace: "default".into(), name: name.into() }
@@ -180,6 +187,24 @@ mod tests {
             Some(Reply::Read(None))
         );
         assert!(queue.answer(CallId::new(2), Reply::Read(None), 0).is_none() && queue.is_quiet());
+    }
+
+    #[test]
+    fn what_was_read_before_the_last_late_call_may_have_come_is_read_once_more() {
+        let (mut queue, mut id) = queue();
+        queue.push(delete("a"), None);
+        queue.take(0, &mut id);
+        queue.answer(CallId::new(1), failed(Class::Unanswered), 0).unwrap();
+        queue.push(Request::Read(key("a")), None);
+        queue.push(Request::ReadInventory(ProfileId::cluster("p")), None);
+        assert_eq!(queue.take(LATER, &mut id).len(), 2);
+        assert!(queue.take_end_of_late(LATER + LASTING));
+        queue.push(Request::ReadInventory(ProfileId::cluster("p")), None);
+        assert_eq!(queue.take(LATER + LASTING, &mut id).len(), 1);
+        let mut answer = |id, reply| queue.answer(CallId::new(id), reply, LATER + LASTING).unwrap().reply;
+        assert_eq!(answer(2, Reply::Read(None)), None);
+        assert_eq!(answer(3, Reply::Inventory(None)), None);
+        assert_eq!(answer(4, Reply::Inventory(None)), Some(Reply::Inventory(None)), "it was asked later");
     }
 
     #[test]

@@ -164,8 +164,7 @@ impl Cluster {
             self.note_kinds(inventory, &mut outcome);
         }
         match (request, profile, reply) {
-            (request @ Request::Read(_), profile, None) => self.calls.push(request, profile),
-            (_, _, None) => {}
+            (request, profile, None) => self.calls.push(request, profile),
             (Request::List(_), _, Some(reply)) => self.listed(reply, now, &mut outcome),
             (_, None, Some(reply)) => self.opened(reply, now, &mut outcome),
             (request, Some(profile), Some(reply)) => {

@@ -189,3 +189,28 @@ fn a_list_of_inventories_from_before_the_last_late_call_is_asked_for_again() {
     assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["a"], 1), "nothing else would name it");
     assert_eq!(fixture.state("p"), Some(State::Provisioned));
 }
+
+#[test]
+fn an_inventory_that_was_read_before_the_last_late_call_is_read_once_more() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.pass_former_calls();
+    fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    let given = give_up(&mut fixture, |request| matches!(request, Request::DeleteInventory { .. }));
+    fixture.row("p", None);
+    fixture.fail = Box::new(|_| None);
+    // It is wanted again. Its inventory is read before the late call deletes it.
+    let row = row_of("p", Some(desired("p", 100, vec![config_map("a", "2")])));
+    fixture.hold(|deployer, step| deployer.row(&row, step));
+    fixture.now += 2_000_000;
+    let (read, request) = fixture.hold(|deployer, step| deployer.tick(step)).pop().unwrap();
+    assert!(matches!(request, Request::ReadInventory(_)), "{request:?}");
+    let found = fixture.serve(request);
+    assert_eq!(fixture.arrive(&given), Reply::Done);
+    // The answer comes when no call can come any more.
+    fixture.pass_former_calls();
+    fixture.run(|deployer, step| deployer.external(ExternalInput::Reply(cluster(), read, found), step));
+    fixture.wait();
+    assert_eq!((fixture.names(), fixture.inventories.len()), (vec!["a"], 1), "nothing else would name it");
+    assert_eq!(fixture.state("p"), Some(State::Provisioned));
+}
