@@ -18,7 +18,7 @@ export SLUICE_BUILD ?= $(if $(CACHE),$(CACHE)/build,$(ROOT)/build)
 WITH_NATS = nats="$$(scripts/install-nats.sh)"; export PATH="$$(dirname "$$nats"):$$PATH"
 ARGS ?=
 
-.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check proto deny alone e2e monitoring survive load perf ci images deb site upgrade charts manifests rights release page
+.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check proto deny alone e2e monitoring survive load perf ci images deb site upgrade charts manifests rights release page over
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -98,6 +98,10 @@ rights: need ## each right of each stage is needed, and given by the chart; part
 upgrade: need ## the last release beside this one, stage by stage, under load (SLUICE_FORMER_REF: another commit)
 	$(WITH_NATS); SLUICE_FORMER="$$(scripts/former.sh)"; export SLUICE_FORMER; cargo build --locked --workspace --bins; \
 	cargo test --locked -p sluice-e2e --test upgrade -- --ignored --test-threads=1 --nocapture $(ARGS)
+
+over: need ## what rows of docs/compatibility.md deploy, given to Sveltos and taken over again (SLUICE_SCENARIO: some of them)
+	$(WITH_NATS); cargo build --locked --workspace --bins; \
+	cargo test --locked -p sluice-e2e --test import_rows -- --ignored --nocapture $(ARGS)
 
 load: need ## the load generator and its table
 	$(WITH_NATS); cargo build --release --locked --workspace --bins; \

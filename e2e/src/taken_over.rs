@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::Context as _;
 use kube::api::{Api, Patch, PatchParams};
@@ -10,6 +11,7 @@ use sluice_api::model::MADE_OF_EVENTS;
 use sluice_api::{Gvk, ObjectKey, object};
 use sluice_dryrun::{Input, build_at};
 use sluice_kube::{Raw, resource_of};
+use sluice_testbed::Programs;
 
 use crate::fleet::Fleet;
 use crate::scenario::{Expected, MANAGEMENT};
@@ -158,7 +160,8 @@ async fn make_namespace(fleet: &Fleet, place: &str, name: &str) -> anyhow::Resul
         .await
 }
 
-/// Which objects there are, as only their makers see them: uid, generation, and everything but metadata.
+/// Which objects there are, as only their makers see them: uid, generation, and everything but metadata and status, whose writers are
+/// others.
 ///
 /// # Errors
 /// When a server does not answer, or one is gone.
@@ -169,6 +172,7 @@ pub async fn contents(fleet: &Fleet, places: &[Place]) -> anyhow::Result<Vec<Val
             fleet.at(place)?.get(key).await?.with_context(|| format!("{place}: {key} is gone"))?;
         let (uid, generation) = (object["metadata"]["uid"].clone(), object["metadata"]["generation"].clone());
         object["metadata"] = json!({"uid": uid, "generation": generation});
+        object["status"] = Value::Null;
         all.push(object);
     }
     Ok(all)
@@ -204,4 +208,30 @@ pub async fn profiles(fleet: &Fleet) -> anyhow::Result<Vec<String>> {
     let gvk = Gvk::new("config.projectsveltos.io", "v1beta1", "ClusterProfile");
     let found = fleet.management.list(&gvk).await?;
     Ok(found.iter().map(|object| object::name(object).to_owned()).collect())
+}
+
+/// Runs `sluice import`: its exit code, and what it printed.
+///
+/// # Errors
+/// When it cannot be run.
+pub fn import(kubeconfig: &Path, arguments: &[&str]) -> anyhow::Result<(i32, String)> {
+    let done = Command::new(Programs::beside_me()?.find("sluice")?)
+        .args(["import", "--kubeconfig"])
+        .arg(kubeconfig)
+        .args(arguments)
+        .output()?;
+    let text = [done.stdout, done.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    Ok((done.status.code().context("sluice import was killed")?, text))
+}
+
+/// Who manages fields of an object, and how.
+///
+/// # Errors
+/// When the server does not answer, or the object is gone.
+pub async fn managers(fleet: &Fleet, (place, key): &Place) -> anyhow::Result<Vec<String>> {
+    let object = fleet.at(place)?.get(key).await?.with_context(|| format!("{place}: {key} is gone"))?;
+    let entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
+    Ok(entries
+        .map(|entry| format!("{} {}", object::text(entry, &["manager"]), object::text(entry, &["operation"])))
+        .collect())
 }

@@ -12,8 +12,10 @@ use sluice_e2e::cluster_client::ClusterClient;
 use sluice_e2e::control_plane::{ControlPlane, assets};
 use sluice_e2e::fleet::{Fleet, Member};
 use sluice_e2e::installed::Installation;
-use sluice_e2e::taken_over::{Deployed, FORMER, Place, contents, deploy, metadata, profiles};
-use sluice_testbed::{Options, Programs, STAGES, Stack};
+use sluice_e2e::taken_over::{
+    Deployed, FORMER, Place, contents, deploy, import, managers, metadata, profiles,
+};
+use sluice_testbed::{Options, STAGES, Stack};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(100);
@@ -26,18 +28,6 @@ fn cases() -> Vec<PathBuf> {
     let mut cases: Vec<PathBuf> = all.filter(|path| path.is_dir()).collect();
     cases.sort();
     cases
-}
-
-/// Runs `sluice import`: how it ended, and what it printed.
-fn import(kubeconfig: &Path, arguments: &[&str]) -> (i32, String) {
-    let done = Command::new(Programs::beside_me().unwrap().find("sluice").unwrap())
-        .args(["import", "--kubeconfig"])
-        .arg(kubeconfig)
-        .args(arguments)
-        .output()
-        .unwrap();
-    let text = [done.stdout, done.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
-    (done.status.code().unwrap(), text)
 }
 
 /// Simulated clusters, a bus, and no stage.
@@ -67,16 +57,6 @@ async fn wait_until_gone(fleet: &Fleet, places: &[Place]) {
     }
 }
 
-/// Managers of an object.
-async fn managers(fleet: &Fleet, (place, key): &Place) -> Vec<String> {
-    let object = fleet.at(place).unwrap().get(key).await.unwrap().unwrap();
-    let entries = object["metadata"]["managedFields"].as_array().unwrap().clone();
-    entries
-        .iter()
-        .map(|entry| format!("{} {}", object::text(entry, &["manager"]), object::text(entry, &["operation"])))
-        .collect()
-}
-
 /// After the stages have begun: what nobody wants goes, the rest stays as it is, and goes with its cause.
 async fn becomes_ours(fleet: &Fleet, deployed: &Deployed, before: &[Value], logs: impl Fn() -> String) {
     wait_until_gone(fleet, &deployed.stale).await;
@@ -104,19 +84,24 @@ async fn what_sveltos_has_deployed_becomes_ours_and_nothing_of_it_changes() {
         let (mut stack, fleet) = simulated(dir.path()).await;
         let deployed = deploy(&case, &fleet).await.unwrap();
         let before = contents(&fleet, &deployed.wanted).await.unwrap();
-        let (code, said) = import(&stack.kubeconfig(), &["--apply", "--dry-run"]);
+        let (code, said) = import(&stack.kubeconfig(), &["--apply", "--dry-run"]).unwrap();
         assert_eq!(code, 0, "{}: {said}", case.display());
         assert!(
-            managers(&fleet, &deployed.stale[0]).await.contains(&format!("{FORMER} Apply")),
+            managers(&fleet, &deployed.stale[0]).await.unwrap().contains(&format!("{FORMER} Apply")),
             "it was a dry run"
         );
         // Twice, as somebody does whom something has interrupted.
         for _ in 0..2 {
-            let (code, said) = import(&stack.kubeconfig(), &["--apply"]);
+            let (code, said) = import(&stack.kubeconfig(), &["--apply"]).unwrap();
             assert_eq!(code, 0, "{}: {said}", case.display());
         }
         for place in deployed.wanted.iter().chain(&deployed.stale) {
-            assert_eq!(managers(&fleet, place).await, ["sluice Apply"], "{}: {place:?}", case.display());
+            assert_eq!(
+                managers(&fleet, place).await.unwrap(),
+                ["sluice Apply"],
+                "{}: {place:?}",
+                case.display()
+            );
         }
         for stage in STAGES {
             stack.start_replica(stage, 1).unwrap();
@@ -144,7 +129,7 @@ async fn what_was_taken_over_can_be_given_back() {
         let all: Vec<Place> = deployed.wanted.iter().chain(&deployed.stale).cloned().collect();
         let before = metadata(&fleet, &all).await.unwrap();
         for way in ["--apply", "--undo"] {
-            let (code, said) = import(&stack.kubeconfig(), &[way]);
+            let (code, said) = import(&stack.kubeconfig(), &[way]).unwrap();
             assert_eq!(code, 0, "{}: {said}", case.display());
         }
         assert_eq!(metadata(&fleet, &all).await.unwrap(), before, "{}", case.display());
@@ -169,13 +154,13 @@ async fn nothing_is_taken_over_while_somebody_else_writes() {
     for deployment in [running("addon-controller", json!({})), running("sluice-deployer", ours)] {
         fleet.management.apply(&deployment).await.unwrap();
         for way in ["--apply", "--undo"] {
-            let (code, said) = import(&stack.kubeconfig(), &[way]);
+            let (code, said) = import(&stack.kubeconfig(), &[way]).unwrap();
             let remedy = format!("scale deployment {} --replicas=0", object::name(&deployment));
             assert!(code == 2 && said.contains(&remedy), "{said}");
         }
         fleet.management.delete(&deployment).await.unwrap();
     }
-    assert_eq!(managers(&fleet, &deployed.wanted[0]).await, [format!("{FORMER} Apply")]);
+    assert_eq!(managers(&fleet, &deployed.wanted[0]).await.unwrap(), [format!("{FORMER} Apply")]);
 }
 
 /// Real API servers, and the chart of Sluice in the first of them.
@@ -279,7 +264,7 @@ async fn on_real_api_servers_helms_releases_stay_until_their_values_change() {
         (contents(fleet, &wanted).await.unwrap(), contents(fleet, &releases).await.unwrap());
     let original = metadata(fleet, &[&wanted[..], &releases].concat()).await.unwrap();
     for way in ["--apply", "--undo"] {
-        let (code, said) = import(&real.admin(), &[way]);
+        let (code, said) = import(&real.admin(), &[way]).unwrap();
         assert_eq!(code, 0, "{said}");
     }
     for (after, before) in
@@ -287,10 +272,10 @@ async fn on_real_api_servers_helms_releases_stay_until_their_values_change() {
     {
         assert_eq!(after, before);
     }
-    let (code, said) = import(&real.admin(), &["--apply"]);
+    let (code, said) = import(&real.admin(), &["--apply"]).unwrap();
     assert_eq!(code, 0, "{said}");
     for place in wanted.iter().chain(&releases) {
-        assert_eq!(managers(fleet, place).await, ["sluice Apply"], "{place:?}");
+        assert_eq!(managers(fleet, place).await.unwrap(), ["sluice Apply"], "{place:?}");
     }
 
     let folder = real.dir.path().join("run");

@@ -11,6 +11,9 @@ use sluice_api::model::{EventSource, MADE_OF_EVENTS, Trigger};
 use sluice_api::{ClusterKind, ClusterRef, Gvk, ObjectKey, ProfileId, TriggerId, object};
 use sluice_protocol::rows::{Cause, EventCause};
 
+/// Of profiles without a namespace: ClusterProfiles, and RoleRequests, whose names are no name of an object.
+const CLUSTER_WIDE: &str = "ClusterProfile";
+
 /// A profile, as an inventory has it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct KnownProfile {
@@ -42,8 +45,18 @@ impl KnownProfiles {
         let mut profiles = Self::default();
         for manifest in objects {
             let kind = match object::text(manifest, &["kind"]) {
-                "ClusterProfile" => "ClusterProfile",
+                "ClusterProfile" => CLUSTER_WIDE,
                 "Profile" => "Profile",
+                "RoleRequest" => {
+                    let own = ProfileId::role_request(object::name(manifest));
+                    let known = KnownProfile {
+                        cause: Cause::Profile(own.clone()),
+                        profile: own.clone(),
+                        leave: false,
+                    };
+                    profiles.0.insert((CLUSTER_WIDE, own.path()), Ok(known));
+                    continue;
+                }
                 _ => continue,
             };
             let former = ProfileId::new(object::namespace(manifest), object::name(manifest)).path();
@@ -59,7 +72,7 @@ impl KnownProfiles {
 
     /// The profile that marks name. Of a Profile they may name it without its namespace, which is that of its cluster.
     pub(super) fn find(&self, kind: &str, name: &str, namespace: &str) -> Result<&KnownProfile, String> {
-        let kind = if kind == "Profile" { "Profile" } else { "ClusterProfile" };
+        let kind = if kind == "Profile" { "Profile" } else { CLUSTER_WIDE };
         let of = |name: String| self.0.get(&(kind, name));
         let found = of(name.to_owned()).or_else(|| of(format!("{namespace}/{name}")));
         match found {
@@ -247,6 +260,15 @@ mod tests {
                 .unwrap_err()
                 .contains("q is not in the management cluster")
         );
+    }
+
+    #[test]
+    fn a_role_request_is_a_profile_too() {
+        let request = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "RoleRequest", "metadata": {"name": "r"}});
+        let profiles = KnownProfiles::of(&[request]);
+        let found = profiles.find("RoleRequest", "rolerequest:r", "n").unwrap();
+        let own = ProfileId::role_request("r");
+        assert_eq!((&found.profile, &found.cause), (&own, &Cause::Profile(own.clone())));
     }
 
     #[test]
