@@ -42,6 +42,11 @@ pub struct Args {
     /// since the backup would be withdrawn.
     #[arg(long)]
     no_restore_guard: bool,
+
+    /// Deploy what a profile depends on (spec.dependsOn) to every cluster that the profile is for. Without it, it goes only where it
+    /// selects clusters itself.
+    #[arg(long, value_name = "true|false", default_value_t = true, action = clap::ArgAction::Set)]
+    auto_deploy_dependencies: bool,
 }
 
 impl Args {
@@ -60,7 +65,11 @@ impl Args {
         let hosts = ChartHosts::These(self.chart_hosts.into_iter().collect());
         let mirrors = self.chart_mirrors.into_iter().collect();
         let charts = ChartSettings { cache: self.chart_cache, mirrors, hosts, ..ChartSettings::default() };
-        let settings = Settings { charts, guards_history: !self.no_restore_guard };
+        let settings = Settings {
+            charts,
+            guards_history: !self.no_restore_guard,
+            auto_deploys: self.auto_deploy_dependencies,
+        };
         crate::run(context.forgets(self.forget), client, settings).await
     }
 }

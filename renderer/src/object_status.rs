@@ -20,16 +20,22 @@ const AT_ONCE: usize = 1024;
 /// Problems by their subjects.
 pub(crate) type Problems = Feed<String, ProblemRow>;
 
+/// What decides for a shard.
+fn core(shard: Shard, shards: u16, auto_deploys: bool) -> Statuses {
+    let core = Statuses::new(shard, shards);
+    if auto_deploys { core } else { core.without_dependents() }
+}
+
 /// Keeps the status of this shard's objects in step with what is known of them, until it is cancelled.
 pub(crate) async fn keep(
     (written, generated): (Management, Generated),
     problems: Problems,
     statuses: status::Statuses,
-    capabilities: Known,
+    (capabilities, auto_deploys): (Known, bool),
     projector: Projector,
     (shard, shards): (Shard, u16),
 ) -> End {
-    let mut core = Statuses::new(shard, shards);
+    let mut core = core(shard, shards, auto_deploys);
     // There are many rows, and each counts for one or two shards: the others are not woken for it.
     let is_here = move |name: NameHash| name.shard(shards) == shard;
     let mut errors = problems.subscribe_where(move |_, row| concerned_by_problem(row).is_some_and(is_here));

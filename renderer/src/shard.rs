@@ -57,6 +57,7 @@ struct Shared {
     salt: Salt,
     /// The mark of the restore since which versions of the management cluster count.
     restored: Revision,
+    auto_deploys: bool,
 }
 
 impl Shared {
@@ -74,6 +75,8 @@ pub struct Settings {
     pub charts: ChartSettings,
     /// Whether nothing is rendered while the management cluster is older than what renderers have worked with.
     pub guards_history: bool,
+    /// Whether what a profile depends on goes where the profile goes.
+    pub auto_deploys: bool,
 }
 
 /// Runs the renderer until the context stops.
@@ -113,6 +116,7 @@ pub async fn run(context: Context, client: Client, settings: Settings) -> anyhow
         tera: Arc::new(Waiting::default()),
         salt,
         restored,
+        auto_deploys: settings.auto_deploys,
         written,
         generated,
         context: context.clone(),
@@ -138,7 +142,7 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         let (problems, statuses) = (all.problems.clone(), all.statuses.clone());
         let written = (all.written.clone(), all.generated.clone());
         let (known, projector) = (all.capabilities.clone(), all.status_writer.clone());
-        object_status::keep(written, problems, statuses, known, projector, place)
+        object_status::keep(written, problems, statuses, (known, all.auto_deploys), projector, place)
     });
     forward(&tasks, shared.written.subscribe(), &sender, ExternalInput::Management);
     forward(&tasks, shared.interests.subscribe(), &sender, |(cluster, row)| {
@@ -184,7 +188,7 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
 /// What decides for a shard.
 fn core(shared: &Shared, shard: Shard, input: &ReadSpec) -> Renderer {
     let bus = &shared.context.bus;
-    Renderer::new(Config {
+    let core = Renderer::new(Config {
         shard,
         shards: bus.shards(),
         input: bus.incarnation(&input.stream),
@@ -196,7 +200,8 @@ fn core(shared: &Shared, shard: Shard, input: &ReadSpec) -> Renderer {
         mark: RandomState::new().hash_one(shard),
     })
     .with_restored(shared.restored)
-    .with_tera(shared.tera.clone())
+    .with_tera(shared.tera.clone());
+    if shared.auto_deploys { core } else { core.without_dependents() }
 }
 
 /// What is known now goes through at once, so that the owner begins with it; then every change follows.

@@ -23,7 +23,7 @@ use crate::world::{World, cluster_ref};
 const CONFLICTS: [&str; 2] = ["A conflict was detected", "is already made on"];
 
 /// What a profile may say where the server refuses an object, which another one may wait for.
-const REFUSED: [&str; 2] = [INVALID, "has taken it over"];
+const REFUSED: [&str; 3] = [INVALID, "has taken it over", "waits for what failed before it"];
 
 impl Schedule {
     /// What is there must be what should be, and what the deployers say of it must be so.

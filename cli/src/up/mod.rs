@@ -117,7 +117,8 @@ impl Args {
         let (cache, hosts) = (Some(dir.join("charts")), ChartHosts::All);
         let charts = ChartSettings { cache, mirrors, hosts, ..ChartSettings::default() };
         // Simulated clusters begin anew each time, and the bus does not.
-        let settings = sluice_renderer::Settings { charts, guards_history: self.kubeconfig.is_some() };
+        let guards_history = self.kubeconfig.is_some();
+        let settings = sluice_renderer::Settings { charts, guards_history, auto_deploys: true };
         let pipeline = stages::Pipeline::start(&self, nats.url(), &management, settings, &tasks).await?;
         let lines = pipeline.journal().await?;
         pipeline.ready(stop).await;

@@ -170,6 +170,11 @@ impl Steps {
             Some(Status { state: State::Failed, errors, .. }) => {
                 self.no("deployed", format!("{profile} failed: {}", errors.join("; ")), "mend what it names; it is tried again by itself");
             }
+            Some(Status { state: State::Provisioning, errors, .. }) if !errors.is_empty() => self.no(
+                "deployed",
+                format!("{profile} waits: {}", errors.join("; ")),
+                "see to it that what it waits for is deployed there: `sluice explain profile` of each",
+            ),
             Some(Status { state, errors, .. }) => {
                 let errors = if errors.is_empty() { String::new() } else { format!(": {}", errors.join("; ")) };
                 self.unknown("deployed", format!("{profile} is {state:?}{errors}"), "ask again");

@@ -7,6 +7,7 @@ use sluice_protocol::{CallId, Shard};
 
 use crate::call_queue::CallQueue;
 use crate::claims::Claims;
+use crate::dependencies::Dependencies;
 use crate::error::Error;
 use crate::inventory::Inventory;
 use crate::job::{Ended, Job, JobContext, MakerRow};
@@ -16,6 +17,7 @@ use crate::request::{Class, Failure, Live, Reply, Request};
 use reachability::Reachability;
 
 mod kinds;
+mod needs;
 mod opening;
 mod reachability;
 
@@ -27,6 +29,7 @@ pub(crate) struct Cluster {
     pub(crate) jobs: BTreeMap<ProfileId, Box<Job>>,
     live: HashMap<ObjectKey, Live>,
     claims: Claims,
+    dependencies: Dependencies,
     calls: CallQueue,
     /// Jobs that are to restart, by time.
     retries: BTreeSet<(i64, ProfileId)>,
@@ -55,6 +58,10 @@ pub(crate) struct Outcome {
     pub(crate) opened: bool,
     /// Why the cluster cannot be worked on; `Some(None)` when it can again.
     pub(crate) trouble: Option<Option<String>>,
+    /// Profiles that wait for others than before.
+    pub(crate) waits: Vec<ProfileId>,
+    /// Profiles that are to be removed and are held by others, and what to say of it.
+    pub(crate) held: Vec<(ProfileId, String)>,
     /// For the first time a profile has an object of a kind that can come and go.
     pub(crate) custom_kinds: bool,
     /// When to be asked again.
@@ -76,6 +83,7 @@ impl Cluster {
             jobs: BTreeMap::new(),
             live: HashMap::new(),
             claims: Claims::default(),
+            dependencies: Dependencies::default(),
             calls: CallQueue::new(late),
             retries: BTreeSet::new(),
             custom_kinds: false,
@@ -110,7 +118,9 @@ impl Cluster {
     ) -> Outcome {
         let mut outcome = Outcome::default();
         let job = self.jobs.entry(profile.clone()).or_insert_with(|| Job::new(profile, origin).into());
-        if job.retarget(origin, row) && self.reachability == Reachability::Open {
+        let begins = job.retarget(origin, row);
+        self.note_needs(profile);
+        if begins && self.reachability == Reachability::Open {
             self.begin(profile, now, &mut outcome);
         }
         self.send(now, next_id, &mut outcome);
@@ -201,6 +211,7 @@ impl Cluster {
         now: i64,
         f: impl FnOnce(&mut Job, &mut JobContext<'_>) -> Ended,
     ) -> Option<Ended> {
+        let needs = self.needs(profile);
         let job = self.jobs.get_mut(profile)?;
         if let Some(at) = job.retry_at {
             self.retries.remove(&(at, profile.clone()));
@@ -212,6 +223,7 @@ impl Cluster {
             is_management: self.is_management,
             late: self.calls.late(),
             all_said: self.all_said,
+            needs,
             live: &mut self.live,
             claims: &mut self.claims,
             calls: &mut calls,
@@ -239,9 +251,16 @@ impl Cluster {
         if self.reachability == Reachability::Opening && has_ended {
             self.ended.insert(profile.clone());
         }
+        if let Some(job) = self.jobs.get_mut(profile) {
+            outcome.waits.extend(job.takes_new_wait().then(|| profile.clone()));
+            outcome.held.extend(job.held_by().map(|text| (profile.clone(), text)));
+        }
         match ended {
             None | Some(Ended::NotYet) => {}
-            Some(ended) => outcome.ended.push((profile.clone(), ended)),
+            Some(ended) => {
+                self.settled(profile, ended == Ended::Removed);
+                outcome.ended.push((profile.clone(), ended));
+            }
         }
     }
 

@@ -159,6 +159,7 @@ mod tests {
             owner_namespace: profile.namespace.clone(),
             cause: Cause::Profile(profile.clone()),
             leave: false,
+            depends_on: BTreeSet::new(),
             complete: false,
             redeployed: BTreeSet::new(),
             renewed: 0,

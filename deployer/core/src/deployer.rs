@@ -131,6 +131,12 @@ impl Deployer {
         if outcome.opened {
             self.opened(cluster, step);
         }
+        for profile in outcome.waits {
+            self.begun(cluster, &profile, step);
+        }
+        for (profile, text) in outcome.held {
+            self.note(ProblemKey::on(cluster, About::Profile(profile)), Some(text.into()), step);
+        }
         for (profile, ended) in outcome.ended {
             self.ended(cluster, &profile, ended, step);
         }

@@ -38,6 +38,9 @@ pub struct Inventory {
     /// Whether the objects stay when the profile goes.
     #[serde(default)]
     pub leave: bool,
+    /// The profiles that must go after it. Former versions do not know it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub depends_on: BTreeSet<ProfileId>,
     /// Whether everything was applied once, for a profile that is deployed once: then nothing is updated any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub complete: bool,
@@ -174,6 +177,7 @@ mod tests {
             owner_namespace: String::new(),
             cause: Cause::Profile(ProfileId::cluster("p")),
             leave: false,
+            depends_on: BTreeSet::new(),
             complete: true,
             redeployed: ["0".to_owned()].into(),
             renewed: 7,
@@ -209,6 +213,7 @@ mod tests {
             owner_namespace: "team".into(),
             cause: Cause::Profile(ProfileId::new("team", "p")),
             leave: false,
+            depends_on: BTreeSet::new(),
             complete: false,
             redeployed: BTreeSet::new(),
             renewed: 0,

@@ -2,45 +2,48 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
 
 use sluice_api::{Digest, ObjectKey, ProfileId, ServiceAccount};
 use sluice_protocol::Shard;
 use sluice_protocol::rows::{Policy, State};
 
-use crate::budget::{backoff, micros};
 use crate::claims::Claims;
+use crate::dependencies::Needs;
 use crate::inventory::Stored;
 use crate::late_calls::LateCalls;
+use crate::order::Wave;
 use crate::prepare::{DEFINITION, TargetScope, prepare_some};
 use crate::releases;
 use crate::request::{Live, Request};
 
 mod apply;
+mod attempts;
 mod claims;
+mod dependent;
 mod handover;
 mod inventory_state;
+mod lanes;
 mod makers;
+mod ordered;
 mod proves;
 mod prune;
 mod redeploy;
 mod remake;
+mod removal;
 mod replies;
 mod run;
 mod said;
 mod target;
 
+use attempts::Attempts;
+use dependent::Awaited;
 use inventory_state::{InventoryState, Knowledge};
 pub(crate) use makers::{MakerRow, Makers};
 use proves::Proves;
 use redeploy::Redeploy;
-use replies::Fault;
 use run::Run;
 pub(crate) use target::{Goal, Target};
 
-/// Pause before a failed profile is tried again.
-const FIRST_RETRY: Duration = Duration::from_millis(250);
-const LONGEST_RETRY: Duration = Duration::from_secs(10);
 /// Under this name the inventory's own error is kept among those of the objects.
 const INVENTORY: &str = "inventory";
 /// What follows the object's name where its handing over is kept among the errors.
@@ -77,8 +80,13 @@ pub(crate) struct Job {
     unable: BTreeMap<String, String>,
     /// What it has left behind because that says that it stays; told once.
     pub(crate) left_behind: Vec<ObjectKey>,
-    /// Runs in a row that failed.
-    attempts: u32,
+    /// Since when it waits for kinds that its definitions make.
+    waits_since: Option<i64>,
+    attempts: Attempts,
+    /// Whom it waits for.
+    awaited: Awaited,
+    /// The row that it is on the cluster as, when it is.
+    provisioned: Option<Digest>,
     pub(crate) retry_at: Option<i64>,
     /// Whether it has something to delete, and has not begun to because renderers have not said that all their rows are there.
     pub(crate) defers: bool,
@@ -93,13 +101,11 @@ enum Phase {
     Proving,
     /// The inventory is being extended by what will be created, and what is there already is looked at.
     Reserving,
-    /// Namespaces and CRDs, then everything else.
-    Applying {
-        first: bool,
-    },
-    /// What is left over goes, and after it what that may be in: namespaces, and definitions of kinds.
+    /// Every object when it has its turn.
+    Applying,
+    /// What is left over is looked at, and goes: what was applied last goes first.
     Pruning {
-        last: bool,
+        wave: Option<Wave>,
     },
     /// The inventory is being reduced to what is there, or deleted.
     Recording,
@@ -115,6 +121,7 @@ pub(crate) struct JobContext<'a> {
     pub(crate) late: &'a LateCalls,
     /// Whether every renderer has said that all its rows are there.
     pub(crate) all_said: bool,
+    pub(crate) needs: Needs,
     pub(crate) live: &'a mut HashMap<ObjectKey, Live>,
     pub(crate) claims: &'a mut Claims,
     pub(crate) calls: &'a mut Vec<Request>,
@@ -158,7 +165,10 @@ impl Job {
             parting: BTreeMap::new(),
             unable: BTreeMap::new(),
             left_behind: Vec::new(),
-            attempts: 0,
+            waits_since: None,
+            attempts: Attempts::default(),
+            awaited: Awaited::default(),
+            provisioned: None,
             retry_at: None,
             defers: false,
         }
@@ -229,8 +239,11 @@ impl Job {
             self.again = true;
             return Ended::NotYet;
         }
-        self.again = false;
-        self.retry_at = None;
+        (self.again, self.retry_at) = (false, None);
+        // Its errors are those that it has given up with.
+        if self.has_given_up() {
+            return Ended::Settled { state: State::Failed, changed: false };
+        }
         if self.phase != Phase::Proving {
             self.proves.begin();
         }
@@ -242,6 +255,9 @@ impl Job {
         }
         self.elect(context.shards);
         let Some(desired) = self.target.decode() else { return self.begin_removal(context) };
+        if let Some(ended) = self.wait_for_others(&desired, context) {
+            return ended;
+        }
         self.act_for(desired.account.as_ref());
         self.compare_asked(&desired);
         let complete = desired.one_time && self.inventory().is_some_and(|known| known.complete);
@@ -257,11 +273,8 @@ impl Job {
         let only_in = context.is_management.then_some(desired.owner_namespace.as_str());
         let only_in = only_in.filter(|namespace| !namespace.is_empty());
         let place = TargetScope { is_management: context.is_management, only_in };
-        let (prepared, errors) = prepare_some(&desired, place, |policy| !lost(policy));
-        self.run.is_whole = errors.is_empty();
-        for text in errors {
-            self.run.errors.insert(text.clone(), Fault::new(text, false));
-        }
+        let (prepared, left_out) = prepare_some(&desired, place, |policy| !lost(policy));
+        self.line_up(&desired, left_out);
         for one in prepared.into_iter().filter(|_| !untouchable) {
             self.claim(&desired, one, context);
         }
@@ -277,47 +290,20 @@ impl Job {
         self.reserve(&desired, context)
     }
 
-    fn begin_removal(&mut self, context: &mut JobContext<'_>) -> Ended {
-        self.defers = false;
-        if !matches!(self.target, Target::Gone) {
-            if self.makers.unreadable.contains_key(&self.origin) {
-                return self.settle(context.now);
-            }
-            // Nothing is held of it after all.
-            if self.inventory().is_none() {
-                self.unclaim(context);
-                return Ended::Removed;
-            }
-            // D-0407: a deployer never withdraws by absence.
-            return Ended::Settled { state: State::Held, changed: false };
-        }
-        // Another maker, or another profile, may want what it has and not have said so yet.
-        if !context.all_said && self.inventory().is_some() {
-            self.defers = true;
-            self.phase = Phase::Idle;
-            return Ended::NotYet;
-        }
-        self.leave_claims(context);
-        if self.inventory().is_none() {
-            self.unclaim(context);
-            return Ended::Removed;
-        }
-        self.prune(context)
-    }
-
     fn settle(&mut self, now: i64) -> Ended {
         self.phase = Phase::Idle;
         self.defers = false;
         let changed = self.run.end();
         if self.run.errors.is_empty() {
-            self.attempts = 0;
+            self.attempts = Attempts::default();
             // Trying it again would not make a row readable.
             let unreadable = self.makers.unreadable.contains_key(&self.origin);
             let state = if unreadable { State::Failed } else { self.settled_state() };
+            self.note_outcome(state);
             return Ended::Settled { state, changed };
         }
-        self.attempts += 1;
-        self.retry_at = Some(now + micros(backoff(self.attempts, FIRST_RETRY, LONGEST_RETRY)));
+        self.note_outcome(State::Failed);
+        self.retry_at = self.next_attempt(now);
         Ended::Settled { state: State::Failed, changed }
     }
 
@@ -338,16 +324,28 @@ impl Job {
 
     fn call(&mut self, request: Request, context: &mut JobContext<'_>) {
         self.in_flight += 1;
+        if let Some(lane) = self.lane_of(&request) {
+            self.run.lanes.called(lane);
+        }
         context.calls.push(request);
     }
 
     /// Goes on to the next phase when this one has nothing left in flight.
     fn advance(&mut self, context: &mut JobContext<'_>) -> Ended {
+        if self.phase == Phase::Applying {
+            self.go_on(context);
+        }
         if self.in_flight > 0 {
             return Ended::NotYet;
         }
         if self.again {
             return self.begin(context);
+        }
+        if self.phase == Phase::Applying && !self.run.errors.contains_key(INVENTORY) {
+            if self.waits(context) {
+                return Ended::NotYet;
+            }
+            self.tell_held_up();
         }
         let failed = self.run.errors.values().any(|fault| !fault.lost);
         match self.phase {
@@ -355,22 +353,25 @@ impl Job {
             // Without an inventory nothing may be created or deleted.
             _ if self.run.errors.contains_key(INVENTORY) => self.settle(context.now),
             Phase::Checking | Phase::Proving => self.begin(context),
-            Phase::Reserving => self.apply(true, context),
-            Phase::Applying { first: true } => self.apply(false, context),
+            Phase::Reserving => self.apply(context),
             // D-1009: nothing is pruned while its replacement fails.
             // What replaces it must be there before the old goes.
-            Phase::Applying { first: false } if failed => {
+            Phase::Applying if failed => {
                 self.settle_releases(context);
                 self.let_go(context);
                 self.settle(context.now)
             }
-            Phase::Applying { first: false } => {
+            Phase::Applying => {
                 self.settle_releases(context);
                 if context.all_said { self.prune(context) } else { self.defer(context.now) }
             }
-            Phase::Pruning { .. } if failed => self.settle(context.now),
-            Phase::Pruning { last: false } => self.prune_last(context),
-            Phase::Pruning { last: true } => self.record(context),
+            Phase::Pruning { wave } => match self.next_wave(wave) {
+                // What is in it may still be there.
+                Some(wave) if failed && wave <= Wave::Definitions => self.settle(context.now),
+                Some(wave) => self.prune_wave(wave, context),
+                None if failed => self.settle(context.now),
+                None => self.record(context),
+            },
             Phase::Recording if matches!(self.target, Target::Gone) => Ended::Removed,
             Phase::Recording => self.settle(context.now),
         }

@@ -6,6 +6,8 @@ use serde_json::{Map, Value, json};
 use sluice_api::marks::{ANNOTATIONS, EXTRA, LABELS, PREFIX};
 use sluice_api::object;
 
+use crate::prepare::DEFINITION;
+
 /// What an object says of its content; `None` when it was not deployed.
 pub(crate) fn content_of(object: &Value) -> Option<String> {
     let hash = object::annotation(object, "projectsveltos.io/hash")?;
@@ -25,6 +27,23 @@ pub(crate) fn installed_by(object: &Value) -> Option<Box<str>> {
 pub(crate) fn keeps(object: &Value) -> bool {
     object::annotation(object, "helm.sh/resource-policy")
         .is_some_and(|policy| policy.trim().eq_ignore_ascii_case("keep"))
+}
+
+/// Why the kind is not served yet that a definition defines, as its server says; `None` where it is, where that is not said, and of
+/// everything else.
+pub(crate) fn unserved(object: &Value) -> Option<Box<str>> {
+    if object::text(object, &["kind"]) != DEFINITION {
+        return None;
+    }
+    let conditions = object.get("status")?.get("conditions").and_then(Value::as_array);
+    let of = |name: &str| {
+        conditions.into_iter().flatten().find(|condition| object::text(condition, &["type"]) == name)
+    };
+    ["NamesAccepted", "Established"].into_iter().find_map(|name| match of(name) {
+        Some(condition) if object::text(condition, &["status"]) == "True" => None,
+        Some(condition) => Some(format!("{name} is False: {}", object::text(condition, &["message"])).into()),
+        None => Some(format!("{name} is not said yet").into()),
+    })
 }
 
 /// The merge patch that takes all of it off an object.
@@ -48,6 +67,27 @@ mod tests {
 
     use super::*;
     use crate::prepare::prepare;
+
+    #[test]
+    fn a_definition_says_why_its_kind_is_not_served_yet() {
+        let definition = |conditions: Value| json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "status": {"conditions": conditions}});
+        let says =
+            |name: &str, status: &str| json!({"type": name, "status": status, "message": "it is taken"});
+        let reason = |conditions: Value| unserved(&definition(conditions)).map(String::from);
+        assert_eq!(reason(Value::Null).unwrap(), "NamesAccepted is not said yet");
+        assert_eq!(
+            reason(json!([says("NamesAccepted", "False")])).unwrap(),
+            "NamesAccepted is False: it is taken"
+        );
+        assert_eq!(reason(json!([says("NamesAccepted", "True")])).unwrap(), "Established is not said yet");
+        assert_eq!(reason(json!([says("Established", "True"), says("NamesAccepted", "True")])), None);
+        assert_eq!(
+            unserved(&json!({"kind": "CustomResourceDefinition"})),
+            None,
+            "only its metadata was read"
+        );
+        assert_eq!(unserved(&json!({"kind": "Pod", "status": {}})), None);
+    }
 
     #[test]
     fn everything_that_is_written_onto_an_object_can_be_taken_off() {

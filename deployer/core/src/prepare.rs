@@ -11,6 +11,7 @@ use sluice_api::{Digest, Gvk, ObjectKey, identity, kinds, names, object};
 use sluice_protocol::rows::{Desired, Policy};
 
 use crate::marks::{content_of, keeps};
+use crate::order::{Lane, Turn, Wave};
 use crate::own::{is_own, own};
 use crate::releases::CHART;
 
@@ -26,8 +27,8 @@ pub struct Prepared {
     pub object: Arc<Value>,
     /// Whether its namespace is made where it is missing.
     pub make_namespace: bool,
-    /// Whether others may depend on it: namespaces and CRDs come first.
-    pub first: bool,
+    /// When it is applied.
+    pub turn: Turn,
     /// Whether it is deleted and made anew where the server does not let it be changed as wanted.
     pub recreate: bool,
     /// Whether it says that it stays when nobody wants it any more.
@@ -63,9 +64,21 @@ pub(crate) struct TargetScope<'a> {
     pub(crate) only_in: Option<&'a str>,
 }
 
+/// Something of a profile that cannot be deployed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LeftOut {
+    pub(crate) lane: Lane,
+    /// The how manieth policy it is of.
+    pub(crate) reference: usize,
+    /// Whether another reference brings it.
+    pub(crate) is_conflict: bool,
+    pub(crate) why: String,
+}
+
 /// Prepares everything of a profile, in the order of application; the second part says what is left out and why.
 pub fn prepare(desired: &Desired) -> (Vec<Prepared>, Vec<String>) {
-    prepare_some(desired, TargetScope::default(), |_| true)
+    let (prepared, left_out) = prepare_some(desired, TargetScope::default(), |_| true);
+    (prepared, left_out.into_iter().map(|left_out| left_out.why).collect())
 }
 
 /// The same of the policies that are wanted. What may not be deployed there is left out.
@@ -73,40 +86,32 @@ pub(crate) fn prepare_some(
     desired: &Desired,
     place: TargetScope<'_>,
     wanted: impl Fn(&Policy) -> bool,
-) -> (Vec<Prepared>, Vec<String>) {
-    let (mut prepared, mut index, mut errors) = (Vec::<(i32, Prepared)>::new(), BTreeMap::new(), Vec::new());
-    let brought: Vec<_> = desired.policies.iter().filter(|policy| wanted(policy)).flat_map(brought).collect();
-    for policy in desired.policies.iter().filter(|policy| wanted(policy)) {
+) -> (Vec<Prepared>, Vec<LeftOut>) {
+    let (mut prepared, mut index, mut left_out) =
+        (Vec::<(i32, Prepared)>::new(), BTreeMap::new(), Vec::new());
+    let policies = || desired.policies.iter().enumerate().filter(|(_, policy)| wanted(policy));
+    let brought: Vec<_> = policies().flat_map(|(reference, policy)| brought(reference, policy)).collect();
+    for (reference, policy) in policies() {
+        let mut leave = |is_conflict, why| {
+            left_out.push(LeftOut { lane: Lane::of(policy), reference, is_conflict, why });
+        };
         for rendered in policy.content() {
-            if let Err(error) = identity::validate(rendered) {
-                errors.push(format!("{} {}/{}: {error}", policy.kind, policy.namespace, policy.name));
-                continue;
-            }
-            let Some(one) = prepare_one(desired, policy, place.only_in, rendered) else {
-                errors.push(format!(
-                    "{} {}/{}: an object without apiVersion, kind or name",
-                    policy.kind, policy.namespace, policy.name
-                ));
-                continue;
+            let one = match deployable(desired, (reference, policy), place, rendered) {
+                Ok(one) => one,
+                Err(why) => {
+                    leave(false, why);
+                    continue;
+                }
             };
-            if place.is_management && is_own(&one.object) {
-                errors.push(own(&one.key));
-                continue;
-            }
-            if let Some(namespace) = place.only_in.filter(|namespace| one.key.namespace != *namespace) {
-                errors.push(elsewhere(&one.key, namespace));
-                continue;
-            }
             match index.entry(one.key.clone()) {
                 Entry::Vacant(entry) => {
                     entry.insert(prepared.len());
                     prepared.push((policy.tier, one));
                 }
-                Entry::Occupied(entry) if prepared[*entry.get()].0 > policy.tier => prepared[*entry.get()] = (policy.tier, one),
-                Entry::Occupied(_) => errors.push(format!(
-                    "{}: defined twice in this profile; {} {}/{} is left out, give it a lower tier or remove it",
-                    one.key, policy.kind, policy.namespace, policy.name
-                )),
+                Entry::Occupied(entry) if prepared[*entry.get()].0 > policy.tier => {
+                    prepared[*entry.get()] = (policy.tier, one);
+                }
+                Entry::Occupied(_) => leave(true, twice(&one.key, policy)),
             }
         }
     }
@@ -114,7 +119,8 @@ pub(crate) fn prepare_some(
     // Of several charts with one definition the first brings it; where it is content, it is that.
     for one in brought {
         if place.is_management && is_own(&one.object) {
-            errors.push(own(&one.key));
+            let Turn { lane, reference, .. } = one.turn;
+            left_out.push(LeftOut { lane, reference, is_conflict: false, why: own(&one.key) });
             continue;
         }
         if let Entry::Vacant(entry) = index.entry(one.key.clone()) {
@@ -122,8 +128,36 @@ pub(crate) fn prepare_some(
             prepared.push(one);
         }
     }
-    prepared.sort_by_key(|one| !one.first);
-    (prepared, errors)
+    prepared.sort_by_key(|one| one.turn);
+    (prepared, left_out)
+}
+
+/// Prepares one object, or says why it is not deployed there.
+fn deployable(
+    desired: &Desired,
+    (reference, policy): (usize, &Policy),
+    place: TargetScope<'_>,
+    rendered: &Value,
+) -> Result<Prepared, String> {
+    let of = format!("{} {}/{}", policy.kind, policy.namespace, policy.name);
+    identity::validate(rendered).map_err(|error| format!("{of}: {error}"))?;
+    let one = prepare_one(desired, (reference, policy), place.only_in, rendered)
+        .ok_or_else(|| format!("{of}: an object without apiVersion, kind or name"))?;
+    if place.is_management && is_own(&one.object) {
+        return Err(own(&one.key));
+    }
+    match place.only_in.filter(|namespace| one.key.namespace != *namespace) {
+        Some(namespace) => Err(elsewhere(&one.key, namespace)),
+        None => Ok(one),
+    }
+}
+
+/// What is said of an object that a profile has twice.
+fn twice(key: &ObjectKey, policy: &Policy) -> String {
+    format!(
+        "{key}: defined twice in this profile; {} {}/{} is left out, give it a lower tier or remove it",
+        policy.kind, policy.namespace, policy.name
+    )
 }
 
 /// What is said of an object that is not in the only namespace that a Profile may deploy to.
@@ -136,7 +170,7 @@ fn elsewhere(key: &ObjectKey, namespace: &str) -> String {
 
 fn prepare_one(
     desired: &Desired,
-    policy: &Policy,
+    (reference, policy): (usize, &Policy),
     only_in: Option<&str>,
     rendered: &Value,
 ) -> Option<Prepared> {
@@ -184,7 +218,7 @@ fn prepare_one(
     Some(Prepared {
         hash,
         make_namespace: !policy.skip_namespace_creation,
-        first: matches!(key.gvk.kind.as_str(), "Namespace" | DEFINITION),
+        turn: Turn { lane: Lane::of(policy), reference, wave: Wave::of(&key.gvk) },
         recreate: policy.force || object::annotation(&object, FORCE).is_some(),
         keeps: keeps(&object),
         brought: None,
@@ -194,8 +228,8 @@ fn prepare_one(
 }
 
 /// The definitions that a chart brings along: they carry no mark but their hash.
-fn brought(policy: &Policy) -> impl Iterator<Item = Prepared> {
-    let upgrade = policy.upgrade_crds;
+fn brought(reference: usize, policy: &Policy) -> impl Iterator<Item = Prepared> {
+    let (upgrade, lane) = (policy.upgrade_crds, Lane::of(policy));
     policy.brought().iter().filter_map(move |rendered| {
         let key = kinds::key_of(rendered)?;
         let mut object = rendered.clone();
@@ -210,7 +244,7 @@ fn brought(policy: &Policy) -> impl Iterator<Item = Prepared> {
             hash,
             object,
             make_namespace: false,
-            first: true,
+            turn: Turn { lane, reference, wave: Wave::Definitions },
             recreate: false,
             keeps: false,
             brought,
@@ -325,10 +359,10 @@ mod tests {
             prepared.iter().map(|one| (one.key.name.as_str(), object::namespace(&one.object))).collect();
         assert_eq!(places, [("own", "team"), ("bare", "team"), ("t", "team")]);
         assert!(
-            errors.len() == 2 && errors[0].starts_with("ConfigMap default/other: is in another"),
+            errors.len() == 2 && errors[0].why.starts_with("ConfigMap default/other: is in another"),
             "{errors:?}"
         );
-        assert!(errors[1].starts_with("ClusterRole r: is in no namespace"), "{errors:?}");
+        assert!(errors[1].why.starts_with("ClusterRole r: is in no namespace"), "{errors:?}");
     }
 
     #[test]
@@ -339,7 +373,7 @@ mod tests {
         let prepared = |is_management| {
             let (prepared, errors) =
                 prepare_some(&desired, TargetScope { is_management, ..TargetScope::default() }, |_| true);
-            (prepared.len(), errors)
+            (prepared.len(), errors.into_iter().map(|left_out| left_out.why).collect::<Vec<_>>())
         };
         let text = "ClusterSummary default/p-sveltos-c1 is made by Sluice itself in the management cluster; deploy it under another \
                     name, and without its labels";

@@ -148,6 +148,8 @@ pub struct Live {
     pub going: bool,
     /// Whether it says that it stays when nobody wants it any more.
     pub keeps: bool,
+    /// Of a definition: why its kind is not served yet.
+    pub unserved: Option<Box<str>>,
 }
 
 /// The profile that an object says it belongs to.
@@ -185,6 +187,11 @@ impl Request {
             self,
             Self::Inventories | Self::List(_) | Self::Read(_) | Self::Prove { .. } | Self::ReadInventory(_)
         )
+    }
+
+    /// The object that it looks at or changes.
+    pub(crate) fn about(&self) -> Option<ObjectKey> {
+        if let Self::Read(key) = self { Some(key.clone()) } else { self.changes() }
     }
 
     /// The object that it changes.
@@ -229,6 +236,7 @@ impl Live {
             owner,
             going: !object::text(object, &["metadata", "deletionTimestamp"]).is_empty(),
             keeps: marks::keeps(object),
+            unserved: marks::unserved(object),
         }
     }
 

@@ -39,6 +39,10 @@ pub struct Summary {
     pub applied_at: i64,
     /// Attempts in a row that failed.
     pub failures: u32,
+    /// Whether there are no more.
+    pub given_up: bool,
+    /// What is said of the profiles that it depends on.
+    pub dependencies: String,
     /// Kinds of what it owns in the cluster.
     pub kinds: BTreeSet<Gvk>,
 }
@@ -61,6 +65,8 @@ impl Summary {
             digest: None,
             applied_at: 0,
             failures: 0,
+            given_up: false,
+            dependencies: String::new(),
             kinds: BTreeSet::new(),
         }
     }
@@ -96,6 +102,7 @@ impl Summary {
         let status = match state {
             State::Failed if other => "Provisioned",
             State::Provisioned => "Provisioned",
+            State::Failed if self.given_up => "FailedNonRetriable",
             State::Failed => "Failed",
             State::Held | State::Provisioning | State::DryRun => "Provisioning",
         };
@@ -141,7 +148,8 @@ pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
         name,
     };
     let Some(state) = state else { return (key, None) };
-    let mut status = json!({"featureSummaries": summary.features(*state)});
+    let mut status =
+        json!({"dependencies": summary.dependencies, "featureSummaries": summary.features(*state)});
     if let Some(helm) = &summary.helm {
         status["helmReleaseSummaries"] = helm.releases.iter().map(release).collect();
     }
@@ -293,6 +301,8 @@ mod tests {
             digest: Some(Digest::default()),
             applied_at: 1_700_000_000_000_000,
             failures: 3,
+            given_up: false,
+            dependencies: "no dependencies".into(),
             kinds: [Gvk::new("", "v1", "Service"), Gvk::new("apps", "v1", "Deployment")].into(),
             ..gone()
         };

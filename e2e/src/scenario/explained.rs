@@ -272,7 +272,8 @@ impl Examiner {
         let step = answer.steps.iter().find(|step| step.verdict == first);
         let Step { about, says, remedy, .. } = step.with_context(|| format!("there is no {first}"))?;
         anyhow::ensure!(!remedy.is_empty(), "{about}: {says}: without a remedy");
-        Ok(format!("{verdict}: {about}: {says}"))
+        // A problem may have several lines; the file has one for each question.
+        Ok(format!("{verdict}: {about}: {says}").replace('\n', "; "))
     }
 }
 

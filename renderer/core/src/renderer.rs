@@ -101,6 +101,12 @@ impl Renderer {
         self
     }
 
+    /// What profiles depend on goes only where it selects clusters itself. Before anything else is told.
+    pub fn without_dependents(mut self) -> Self {
+        self.knowledge.catalog.without_dependents();
+        self
+    }
+
     /// Tells it that the management cluster was restored from a backup, as the mark with this number says: rows of the time before are older
     /// than what it has now, whatever their versions. Before anything else is told.
     pub fn with_restored(mut self, restored: Revision) -> Self {

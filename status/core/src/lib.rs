@@ -1,7 +1,7 @@
 //! What users' objects say of themselves: the core beside the renderer's that writes their status, without IO or clock.
 //!
 //! ```text
-//! condition ◄─ object ◄─ rollout ◄─ status, event ◄─ statuses
+//! condition ◄─ object, dependencies ◄─ rollout ◄─ status, event ◄─ statuses
 //!     └─ cluster_set: what ClusterSets and Sets say, for the renderer, which decides what they select
 //! ```
 
@@ -9,6 +9,7 @@
 
 mod cluster_set;
 mod condition;
+mod dependencies;
 mod event;
 mod object;
 mod rollout;

@@ -9,6 +9,7 @@ use sluice_protocol::ProblemRow;
 use sluice_protocol::rows::State;
 
 use crate::condition;
+use crate::dependencies::KnownDependencies;
 use crate::object::{KnownObject, StatusRow};
 
 /// How far a trigger or a profile is, on all its clusters.
@@ -102,15 +103,15 @@ impl Rollout {
         id: &ProfileId,
         profile: Option<&Arc<Result<Profile, FieldError>>>,
         known: &KnownObject,
-        fleet: &Fleet,
+        (fleet, dependencies): (&Fleet, &KnownDependencies),
     ) -> Self {
         let profile = profile.and_then(|profile| profile.as_ref().as_ref().ok());
         // Those that events have led to are of a profile of the same name, which is not this one.
         let rows = || known.rows.iter().filter(|(_, row)| row.source().is_none());
         let places: BTreeSet<&ClusterRef> = rows().map(|(key, _)| &key.0).collect();
-        let unsure = profile.is_none_or(|profile| profile.unsure(fleet).is_some());
+        let unsure = profile.is_none_or(|profile| dependencies.is_unsure(profile, fleet));
         let matches = |cluster: &Cluster| {
-            profile.is_some_and(|profile| profile.is_for(cluster, fleet))
+            profile.is_some_and(|profile| dependencies.is_for(profile, cluster, fleet))
                 || unsure && places.contains(&cluster.id)
         };
         let mut rollout = Self {

@@ -20,6 +20,7 @@ use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::NameHash;
 use sluice_protocol::{ProblemRow, Row, Shard, Subject};
 
+use crate::dependencies::KnownDependencies;
 use crate::object::{GeneratedProfile, KnownObject, RowKey, StatusRow, hash, name_hash};
 use crate::rollout::Rollout;
 use crate::{condition, event, status};
@@ -40,6 +41,7 @@ pub struct Statuses {
     /// Those of this shard.
     triggers: BTreeMap<TriggerId, Arc<Result<Trigger, FieldError>>>,
     profiles: BTreeMap<ProfileId, Arc<Result<Profile, FieldError>>>,
+    dependencies: KnownDependencies,
     objects: BTreeMap<Arc<ObjectKey>, KnownObject>,
     /// Which object each row counts for.
     rows: HashMap<Arc<RowKey>, Arc<ObjectKey>>,
@@ -73,6 +75,7 @@ impl Statuses {
             fleet: Fleet::default(),
             triggers: BTreeMap::new(),
             profiles: BTreeMap::new(),
+            dependencies: KnownDependencies::default(),
             objects: BTreeMap::new(),
             rows: HashMap::new(),
             made_rows: HashMap::new(),
@@ -82,6 +85,12 @@ impl Statuses {
         }
     }
 
+    /// What profiles depend on goes only where it selects clusters itself. Before anything else is told.
+    pub fn without_dependents(mut self) -> Self {
+        self.dependencies = KnownDependencies::off();
+        self
+    }
+
     /// An object of the management cluster is like this, or was when it went; `now` is microseconds since 1970, here and everywhere.
     pub fn change(&mut self, object: &Arc<Value>, gone: bool, now: i64) {
         let Some(key) = ObjectKey::of(object).map(|key| self.shared(key)) else { return };
@@ -89,6 +98,10 @@ impl Statuses {
         let own = condition::has_status(&key) && self.is_mine(&key);
         if everywhere && self.fleet.put(object, gone) != FleetChange::Nothing {
             self.all_due.get_or_insert(now + QUIET);
+        }
+        for id in self.dependencies.change(&key, object, gone) {
+            let concerned = self.shared(user_object(id.kind(), &id.namespace, id.object_name()));
+            self.look_at(&concerned, now);
         }
         if own {
             self.read(&key, object, gone);
@@ -286,7 +299,7 @@ impl Statuses {
             }
             "ClusterProfile" | "Profile" | "RoleRequest" => {
                 let id = ProfileId::of_object(&key.gvk.kind, &key.namespace, &key.name);
-                Rollout::of_profile(&id, self.profiles.get(&id), known, &self.fleet)
+                Rollout::of_profile(&id, self.profiles.get(&id), known, (&self.fleet, &self.dependencies))
             }
             _ => {
                 let version = self.versions.get(key).map(String::as_str);

@@ -113,6 +113,7 @@ fn inventory(
         owner_namespace: known.profile.namespace.clone(),
         cause: known.cause.clone(),
         leave: known.leave,
+        depends_on: BTreeSet::new(),
         complete: false,
         redeployed: BTreeSet::new(),
         renewed: 0,

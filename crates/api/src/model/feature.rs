@@ -109,11 +109,11 @@ mod tests {
         );
         assert_eq!(
             lacking(
-                json!({"policyRefs": references, "kustomizationRefs": [{"name": "x"}], "dependsOn": ["q"]})
+                json!({"policyRefs": references, "kustomizationRefs": [{"name": "x"}], "driftExclusions": [{"paths": ["/a"]}]})
             ),
             [(Feature::Resources, 1), (Feature::Kustomize, 2)]
         );
-        assert_eq!(lacking(json!({"dependsOn": ["q"]})), [(Feature::Resources, 1)]);
-        assert!(lacking(json!({"policyRefs": references, "maxUpdate": 1})).is_empty());
+        assert_eq!(lacking(json!({"driftExclusions": [{"paths": ["/a"]}]})), [(Feature::Resources, 1)]);
+        assert!(lacking(json!({"policyRefs": references, "maxUpdate": 1, "dependsOn": ["q"]})).is_empty());
     }
 }

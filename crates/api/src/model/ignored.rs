@@ -45,14 +45,13 @@ const fn field(kinds: &'static [&'static str], name: &'static str, why: &'static
 }
 
 /// Everything that is accepted and has no effect.
-pub const IGNORED: [Ignored; 14] = [
+pub const IGNORED: [Ignored; 13] = [
     Ignored {
         kinds: PROFILES,
         at: FieldLocation::Value("syncMode", "ContinuousWithDriftDetection"),
         why: "drift is not watched by this version: what somebody else changes stays until the profile changes; it is as Continuous",
     },
     field(PROFILES, "maxUpdate", "has no effect: all clusters are updated at the same time"),
-    field(PROFILES, "maxConsecutiveFailures", "has no effect: what fails is tried again until it works"),
     field(
         PROFILES,
         "reloader",
@@ -150,17 +149,16 @@ mod tests {
     #[test]
     fn what_is_written_and_has_no_effect_is_named() {
         let profile = json!({"kind": "ClusterProfile", "metadata": {"name": "p", "labels": {"projectsveltos.io/admin-name": "a"}},
-            "spec": {"syncMode": "ContinuousWithDriftDetection", "maxUpdate": "30%", "maxConsecutiveFailures": 2, "reloader": true}});
+            "spec": {"syncMode": "ContinuousWithDriftDetection", "maxUpdate": "30%", "reloader": true}});
         let expected = [
             "spec.syncMode",
             "spec.maxUpdate",
-            "spec.maxConsecutiveFailures",
             "spec.reloader",
             "metadata.labels.projectsveltos.io/admin-name",
         ];
         assert_eq!(paths(profile), expected);
         let nothing = json!({"kind": "ClusterProfile", "metadata": {"name": "p"},
-            "spec": {"syncMode": "Continuous", "maxUpdate": 0, "reloader": false, "maxConsecutiveFailures": null}});
+            "spec": {"syncMode": "Continuous", "maxUpdate": 0, "reloader": false}});
         assert!(paths(nothing).is_empty());
         let cluster = json!({"kind": "SveltosCluster", "metadata": {"name": "c", "annotations": {"sharding.projectsveltos.io/key": "s"}},
             "spec": {"pullMode": true, "consecutiveFailureThreshold": 3, "activeWindow": {"from": "0 0 * * *"}, "readinessChecks": [], "livenessChecks": {}}});

@@ -6,6 +6,7 @@
 mod cluster;
 mod cluster_set;
 mod criteria;
+mod dependents;
 mod event_source;
 mod feature;
 mod fleet;
@@ -25,6 +26,7 @@ mod trigger;
 pub use cluster::{Cluster, KubeconfigRef};
 pub use cluster_set::{ClusterSet, ClusterSetId};
 pub use criteria::Criteria;
+pub use dependents::{Dependents, prerequisites};
 pub use event_source::{CelRule, EventSource, ResourceSelector};
 pub use feature::Feature;
 pub use fleet::{Fleet, FleetChange, KnownSet, NOTHING_WITHDRAWN, Selection, Selections, not_registered};

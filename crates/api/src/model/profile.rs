@@ -137,14 +137,13 @@ pub struct Profile {
 // === impl SpecCommon ===
 
 /// Parts of a profile that deploy something else than referenced manifests.
-const NOT_YET: [(&str, &str); 7] = [
+const NOT_YET: [(&str, &str); 6] = [
     ("kustomizationRefs", "Kustomize directories are not deployed by this version"),
     ("preDeployChecks", "checks are not run by this version"),
     ("validateHealths", "checks are not run by this version"),
     ("preDeleteChecks", "checks are not run by this version"),
     ("postDeleteChecks", "checks are not run by this version"),
     ("driftExclusions", "drift is not watched by this version"),
-    ("dependsOn", "dependencies between profiles are not awaited by this version"),
 ];
 
 impl SpecCommon {
@@ -172,6 +171,10 @@ impl SpecCommon {
         };
         let refused = NOT_YET.iter().filter_map(|(field, what)| spec.get(field).refuse(what).err());
         let (helm_charts, without_effect) = HelmChart::all(spec)?;
+        for field in ["continueOnError", "continueOnConflict"] {
+            spec.get(field).flag()?;
+        }
+        items("dependsOn")?.iter().try_for_each(|name| name.required_text().map(drop))?;
         Ok(Self {
             helm_charts,
             policy_refs,

@@ -312,6 +312,11 @@ fn what_a_deployer_says_decides() {
     assert_eq!((first(&dry).0, first(&dry).1), (Verdict::No, "deployed"));
     let working = said(State::Provisioning, &[]);
     assert_eq!((first(&working).0, first(&working).1), (Verdict::Unknown, "deployed"));
+    let waiting = said(State::Provisioning, &["ClusterProfile q is a dependency"]);
+    assert_eq!(
+        first(&waiting),
+        (Verdict::No, "deployed", "ClusterProfile p waits: ClusterProfile q is a dependency")
+    );
     let statuses = &mut facts.on_bus.as_mut().unwrap().statuses;
     statuses[0].2 = Status { spec: "another".into(), ..Status::new(State::Provisioned, Vec::new()) };
     let former = of_t(&facts);

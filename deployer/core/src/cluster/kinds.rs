@@ -5,6 +5,7 @@ use sluice_protocol::CallId;
 
 use super::{Cluster, Outcome};
 use crate::inventory::Inventory;
+use crate::prepare::DEFINITION;
 
 impl Cluster {
     /// With a kind go all objects of it: who had some looks again, says what is missing, and tries until it is back.
@@ -21,6 +22,10 @@ impl Cluster {
         let mut outcome = Outcome::default();
         self.live.retain(|key, _| key.gvk.group != group);
         self.ask_holders(|key| key.gvk.group == group);
+        self.jobs
+            .iter()
+            .filter(|(_, job)| job.waits_for_kinds())
+            .for_each(|(profile, _)| self.claims.ask(profile));
         self.send(now, next_id, &mut outcome);
         outcome
     }
@@ -35,7 +40,8 @@ impl Cluster {
     }
 
     pub(super) fn note_kinds(&mut self, inventory: &Inventory, outcome: &mut Outcome) {
-        let custom = |key: &ObjectKey| !kinds::is_built_in_group(&key.gvk.group);
+        let custom =
+            |key: &ObjectKey| key.gvk.kind == DEFINITION || !kinds::is_built_in_group(&key.gvk.group);
         if !self.custom_kinds && inventory.objects.iter().any(|key| custom(key)) {
             (self.custom_kinds, outcome.custom_kinds) = (true, true);
         }

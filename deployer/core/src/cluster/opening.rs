@@ -106,5 +106,8 @@ impl Cluster {
             job.hold(Some(stored), false, &mut self.claims);
             self.jobs.insert(profile, job.into());
         }
+        for profile in self.jobs.keys().cloned().collect::<Vec<_>>() {
+            self.note_needs(&profile);
+        }
     }
 }

@@ -97,6 +97,8 @@ impl Deployer {
             digest: job.and_then(|job| job.target.digest()),
             applied_at: job.map_or(0, |job| job.shown_time()),
             failures: job.map_or(0, |job| job.failures()),
+            given_up: job.is_some_and(|job| job.has_given_up()),
+            dependencies: job.map(|job| job.told_dependencies()).unwrap_or_default(),
             kinds: kinds.map(|key| key.gvk.clone()).collect(),
         }));
     }

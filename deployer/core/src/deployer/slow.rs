@@ -74,7 +74,7 @@ impl Deployer {
             let Some(job) = known.jobs.get(&profile) else { continue };
             let (origin, time) = (job.origin, job.time);
             let Some(desired) = job.target.look() else { continue };
-            let status = Status::new(State::Provisioning, Vec::new()).of(&desired);
+            let status = Status::new(State::Provisioning, job.waits_for()).of(&desired);
             let subject = self.status_subject(&cluster, &profile, origin);
             step.publish(status_row(subject, &status, &desired.cause, time));
             self.show(&cluster, &profile, &desired, State::Provisioning, Vec::new(), step);

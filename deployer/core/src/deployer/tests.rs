@@ -36,6 +36,8 @@ struct Fixture {
     problems: Vec<Problem>,
     summaries: Vec<Summary>,
     configurations: Vec<Configuration>,
+    /// Whether definitions that are made are not served yet.
+    slow_kinds: bool,
     fail: Fails,
     version: u64,
     now: i64,
@@ -106,6 +108,7 @@ impl Fixture {
             problems: Vec::new(),
             summaries: Vec::new(),
             configurations: Vec::new(),
+            slow_kinds: false,
             fail: Box::new(|_| None),
             version: 0,
             now: 0,
@@ -265,6 +268,9 @@ impl Fixture {
                 let mut object = (*object).clone();
                 object["metadata"]["uid"] = known.map_or(format!("u{}", self.version), |(uid, _)| uid).into();
                 object["metadata"]["resourceVersion"] = self.version.to_string().into();
+                if self.slow_kinds && key.gvk.kind == "CustomResourceDefinition" {
+                    object["status"] = json!({"conditions": []});
+                }
                 let live = Live::of(&object);
                 self.objects.insert(key, object);
                 Reply::Applied(live)
@@ -336,12 +342,15 @@ impl Fixture {
 }
 
 mod all_said;
+mod dependencies;
 mod display;
 mod gone;
 mod handover;
 mod keep;
 mod late;
 mod makers;
+mod order;
+mod order_property;
 mod redeploy;
 mod releases;
 mod remake;

@@ -6,6 +6,7 @@ use sluice_api::ObjectKey;
 use sluice_protocol::rows::Desired;
 
 use super::{Ended, Job, JobContext, Knowledge, Phase};
+use crate::dependencies::needed;
 use crate::inventory::Inventory;
 use crate::prepare::Prepared;
 use crate::releases;
@@ -21,6 +22,7 @@ impl Job {
             owner_namespace: self.profile.namespace.clone(),
             cause: desired.cause.clone(),
             leave: desired.leave,
+            depends_on: needed(desired),
             complete: false,
             redeployed: self.inventory().map(|known| known.redeployed.clone()).unwrap_or_default(),
             renewed: self.inventory().map_or(0, |known| known.renewed),
@@ -40,7 +42,7 @@ impl Job {
             inventory.renewed += 1;
         }
         if self.inventory() == Some(&inventory) {
-            return self.apply(true, context);
+            return self.apply(context);
         }
         self.phase = Phase::Reserving;
         let unknown = self.run.objects.keys().filter(|key| !context.live.contains_key(*key)).cloned();
@@ -61,12 +63,10 @@ impl Job {
         self.call(Request::WriteInventory { inventory, against }, context);
     }
 
-    pub(super) fn apply(&mut self, first: bool, context: &mut JobContext<'_>) -> Ended {
-        self.phase = Phase::Applying { first };
-        let keys: Vec<_> =
-            self.run.objects.values().filter(|one| one.first == first).map(|one| one.key.clone()).collect();
-        for key in keys {
-            self.next_for(&key, context);
+    pub(super) fn apply(&mut self, context: &mut JobContext<'_>) -> Ended {
+        self.phase = Phase::Applying;
+        for one in self.run.objects.values() {
+            self.run.lanes.add(one.turn, one.key.clone());
         }
         self.advance(context)
     }

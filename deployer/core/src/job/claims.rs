@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use sluice_api::{Digest, ObjectKey};
 use sluice_protocol::rows::{Desired, Policy};
 
+use super::lanes::Snag;
 use super::replies::Fault;
 use super::{Job, JobContext};
 use crate::claims::{Denied, Proof, Want};
@@ -37,8 +38,9 @@ impl Job {
                 let mut text = conflict(&one.key, &by.to_string(), "another row of this deployer");
                 if provable {
                     text.extend(self.proves.refusal(&one.key));
-                    self.proves.want(one.key.clone(), one.object);
+                    self.proves.want(one.key.clone(), one.object.clone());
                 }
+                self.run.lanes.snag(one.turn.lane, one.turn.reference, Snag::lost());
                 self.run.errors.insert(one.key.to_string(), Fault::lost(text));
             }
         }

@@ -119,7 +119,7 @@ impl Job {
                 (releases::path_of_error(&reference) == Some(path)).then_some(fault)
             })
         };
-        let tried = self.attempts + 1 >= ATTEMPTS;
+        let tried = self.attempts.failed + 1 >= ATTEMPTS;
         let mut given_back = Vec::new();
         for path in self.run.releases.keys() {
             let key = self.release_key(path);

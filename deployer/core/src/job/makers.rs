@@ -71,7 +71,7 @@ impl Job {
 
     /// A maker's row came, or one that cannot be read for this reason; whether the work must begin (again).
     pub(crate) fn retarget(&mut self, origin: Shard, row: Result<MakerRow, Error>) -> bool {
-        self.attempts = 0;
+        (self.attempts, self.waits_since) = Default::default();
         self.unable.clear();
         let row = match row {
             Ok(row) => row,

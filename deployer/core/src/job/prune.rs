@@ -7,6 +7,7 @@
 use sluice_api::ObjectKey;
 
 use super::{Ended, Job, JobContext, Phase, Target};
+use crate::order::Wave;
 use crate::prepare::DEFINITION;
 use crate::releases;
 use crate::request::{Live, Request};
@@ -17,17 +18,24 @@ impl Job {
         if let Some(at) = self.patience(context) {
             return self.wait_until(at, context.now);
         }
-        self.prune_some(false, context)
+        self.phase = Phase::Pruning { wave: None };
+        let unknown = |key: &&ObjectKey| !context.live.contains_key(*key) && !self.run.absent.contains(*key);
+        for key in self.stale().filter(unknown).cloned().collect::<Vec<_>>() {
+            self.call(Request::Read(key), context);
+        }
+        self.advance(context)
     }
 
-    /// The rest: what is in a namespace, or of a kind, goes before that.
-    pub(super) fn prune_last(&mut self, context: &mut JobContext<'_>) -> Ended {
-        self.prune_some(true, context)
+    /// What goes next: what was applied last goes first, so that what is in a namespace, or of a kind, goes before that.
+    pub(super) fn next_wave(&self, after: Option<Wave>) -> Option<Wave> {
+        let waves = self.stale().map(|key| Wave::of(&key.gvk));
+        waves.filter(|wave| after.is_none_or(|after| *wave < after)).max()
     }
 
-    fn prune_some(&mut self, last: bool, context: &mut JobContext<'_>) -> Ended {
-        self.phase = Phase::Pruning { last };
-        for key in self.stale().filter(|key| holds_others(key) == last).cloned().collect::<Vec<_>>() {
+    pub(super) fn prune_wave(&mut self, wave: Wave, context: &mut JobContext<'_>) -> Ended {
+        self.phase = Phase::Pruning { wave: Some(wave) };
+        let goes = |key: &&ObjectKey| Wave::of(&key.gvk) == wave && !self.run.absent.contains(*key);
+        for key in self.stale().filter(goes).cloned().collect::<Vec<_>>() {
             self.next_prune(&key, context);
         }
         self.advance(context)

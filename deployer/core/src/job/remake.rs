@@ -19,7 +19,7 @@ impl Job {
     ) -> bool {
         let asked = self.run.objects.get(key).is_some_and(|one| one.recreate) && !is_never(key);
         let Some(live) = live.filter(|live| !live.going) else { return false };
-        let now = matches!(self.phase, Phase::Applying { .. }) && context.all_said && !self.again;
+        let now = self.phase == Phase::Applying && context.all_said && !self.again;
         if !asked || !now || !self.run.remade.insert(key.clone()) {
             return false;
         }
@@ -31,7 +31,7 @@ impl Job {
 
     /// Whether this is the answer that an object is gone which is to be made anew.
     pub(super) fn is_remade(&self, key: &ObjectKey, reply: &Reply) -> bool {
-        *reply == Reply::Done && self.run.remade.contains(key) && matches!(self.phase, Phase::Applying { .. })
+        *reply == Reply::Done && self.run.remade.contains(key) && self.phase == Phase::Applying
     }
 
     /// It is gone, or goes as soon as its finalizers are done: then the server says so when it is to be created.

@@ -19,17 +19,24 @@ pub(super) struct Fault {
     pub(super) transient: bool,
     /// Whether another profile has the object: nothing of this profile will take the place of what it has too much.
     pub(super) lost: bool,
+    /// Whether it only follows from another one.
+    pub(super) follows: bool,
 }
 
 impl Fault {
     /// The object, or the server's state, is the reason.
     pub(super) fn new(text: String, transient: bool) -> Self {
-        Self { text, transient, lost: false }
+        Self { text, transient, lost: false, follows: false }
+    }
+
+    /// It follows from others.
+    pub(super) fn following(text: String, transient: bool) -> Self {
+        Self { follows: true, ..Self::new(text, transient) }
     }
 
     /// Another profile has the object.
     pub(super) fn lost(text: String) -> Self {
-        Self { text, transient: false, lost: true }
+        Self { lost: true, ..Self::new(text, false) }
     }
 }
 
@@ -37,6 +44,9 @@ impl Job {
     /// Takes the answer to one of its calls.
     pub(crate) fn reply(&mut self, request: &Request, reply: Reply, context: &mut JobContext<'_>) -> Ended {
         self.in_flight = self.in_flight.saturating_sub(1);
+        if let Some(lane) = self.lane_of(request) {
+            self.run.lanes.answered(lane);
+        }
         match request {
             Request::Delete { key, .. } if self.is_remade(key, &reply) => self.deleted(key, context),
             Request::Release { key, .. } => {
@@ -127,8 +137,10 @@ impl Job {
     pub(super) fn next_after(&mut self, key: &ObjectKey, context: &mut JobContext<'_>) {
         match self.phase {
             _ if self.again => {}
-            Phase::Applying { .. } => self.next_for(key, context),
-            Phase::Pruning { .. } if !self.run.absent.contains(key) => self.next_prune(key, context),
+            Phase::Applying => self.next_for(key, context),
+            Phase::Pruning { wave: Some(_) } if !self.run.absent.contains(key) => {
+                self.next_prune(key, context)
+            }
             _ => {}
         }
     }

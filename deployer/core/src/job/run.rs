@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sluice_api::ObjectKey;
 
+use super::lanes::Lanes;
 use super::replies::Fault;
 use crate::prepare::Prepared;
 use crate::releases::Releases;
@@ -28,6 +29,10 @@ pub(super) struct Run {
     pub(super) staying: BTreeSet<ObjectKey>,
     /// What was deleted to be made anew.
     pub(super) remade: BTreeSet<ObjectKey>,
+    /// How far each lane has come.
+    pub(super) lanes: Lanes,
+    /// Definitions that the server was asked about, as their kinds were not there yet.
+    pub(super) looked_at: BTreeSet<ObjectKey>,
     /// How often each object had changed when it was to be written.
     pub(super) conflicts: HashMap<ObjectKey, u32>,
     /// What is wrong, by object.
@@ -49,7 +54,7 @@ impl Run {
     /// Ends: whether anything was changed. Objects are prepared again when there is more to do; a fleet of profiles at rest
     /// is small.
     pub(super) fn end(&mut self) -> bool {
-        (self.objects, self.releases, self.adopted, self.absent) = Default::default();
+        (self.objects, self.releases, self.adopted, self.absent, self.lanes) = Default::default();
         std::mem::take(&mut self.changed)
     }
 }

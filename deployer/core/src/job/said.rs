@@ -7,10 +7,11 @@ use super::Job;
 use crate::inventory::Inventory;
 
 impl Job {
-    /// The errors of the last run, and what cannot be read of the row that it follows.
+    /// The errors of the last run, those that follow from others last, and what cannot be read of the row that it follows.
     pub(crate) fn errors(&self) -> Vec<String> {
-        let faults = self.run.errors.values().map(|fault| fault.text.clone());
-        faults.chain(self.makers.unreadable.get(&self.origin).map(ToString::to_string)).collect()
+        let faults = |follows| self.run.errors.values().filter(move |fault| fault.follows == follows);
+        let texts = faults(false).chain(faults(true)).map(|fault| fault.text.clone());
+        texts.chain(self.makers.unreadable.get(&self.origin).map(ToString::to_string)).collect()
     }
 
     /// The errors of the last run, by what they are about.
@@ -26,14 +27,19 @@ impl Job {
 
     /// Whether this many attempts in a row failed, all for reasons that lie in the server's state.
     pub(crate) fn is_held_up(&self, attempts: u32) -> bool {
-        self.attempts <= attempts
+        self.attempts.failed <= attempts
             && self.makers.unreadable.is_empty()
             && self.run.errors.values().all(|fault| fault.transient)
     }
 
+    /// Whether it waits for kinds that its definitions make.
+    pub(crate) fn waits_for_kinds(&self) -> bool {
+        self.waits_since.is_some()
+    }
+
     /// Attempts in a row that failed.
     pub(crate) fn failures(&self) -> u32 {
-        self.attempts
+        self.attempts.failed
     }
 
     /// When something of it was applied last, as far as that is known: what a former owner has done is as old as its cause.

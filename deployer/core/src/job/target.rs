@@ -1,11 +1,13 @@
 //! What the newest row of a profile says.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sluice_api::{Digest, ProfileId};
 use sluice_protocol::Row;
 use sluice_protocol::rows::{Desired, NoContent};
 
+use crate::dependencies::needed;
 use crate::error::Error;
 
 #[derive(Clone, Debug)]
@@ -23,6 +25,7 @@ pub(crate) enum Target {
 pub(crate) struct Goal {
     body: Arc<[u8]>,
     digest: Digest,
+    needs: BTreeSet<ProfileId>,
     decoded: Option<Arc<Desired>>,
 }
 
@@ -39,7 +42,13 @@ impl Goal {
         if desired.profile() != *profile {
             return Err(Error::Other(desired.profile()));
         }
-        Ok(Self { body: row.body.clone(), digest: row.head.digest, decoded: Some(Arc::new(desired)) })
+        let needs = needed(&desired);
+        Ok(Self { body: row.body.clone(), digest: row.head.digest, needs, decoded: Some(Arc::new(desired)) })
+    }
+
+    /// The profiles that it depends on.
+    pub(super) fn needs(&self) -> &BTreeSet<ProfileId> {
+        &self.needs
     }
 }
 

@@ -1,10 +1,12 @@
 //! The management cluster as this renderer sees it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use sluice_api::model::{Attention, ClusterSetId, Fleet, FleetChange, Profile, Trigger};
+use sluice_api::model::{
+    Attention, Cluster, ClusterSetId, Dependents, Fleet, FleetChange, Profile, Trigger, prerequisites,
+};
 use sluice_api::{ClusterRef, FieldError, ObjectKey, ProfileId, TriggerId, object};
 use sluice_protocol::rows::Cause;
 use sluice_protocol::{Revision, View};
@@ -79,6 +81,10 @@ pub(crate) struct Catalog {
     /// Clusters and cluster sets.
     pub(crate) fleet: Fleet,
     pub(crate) profiles: BTreeMap<ProfileId, Arc<Result<Profile, FieldError>>>,
+    /// Which of them depend on others.
+    dependents: Dependents,
+    /// Profiles whose clusters may be others since that was last asked.
+    moved: BTreeSet<ProfileId>,
     content: HashMap<ContentKey, Arc<Value>>,
     /// Objects that templates read by an identifier.
     resources: HashMap<ObjectKey, Resource>,
@@ -114,6 +120,35 @@ impl Catalog {
         touched
     }
 
+    /// What profiles depend on goes only where it selects clusters itself. Before any change.
+    pub(crate) fn without_dependents(&mut self) {
+        self.dependents = Dependents::off();
+    }
+
+    /// Profiles whose clusters may be others since this was asked last, because others depend on them.
+    pub(crate) fn take_moved(&mut self) -> BTreeSet<ProfileId> {
+        std::mem::take(&mut self.moved)
+    }
+
+    /// All profiles that others depend on.
+    pub(crate) fn prerequisites(&self) -> Vec<ProfileId> {
+        self.dependents.prerequisites().cloned().collect()
+    }
+
+    /// Whether a profile is for a cluster.
+    pub(crate) fn is_for(&self, profile: &Profile, cluster: &Cluster) -> bool {
+        self.dependents.is_for(profile, (cluster, &self.fleet), |id| self.readable(id))
+    }
+
+    /// Why it is not known whether a profile is for further clusters.
+    pub(crate) fn unsure(&self, profile: &Profile) -> Option<String> {
+        self.dependents.unsure(profile, &self.fleet, |id| self.readable(id))
+    }
+
+    fn readable(&self, id: &ProfileId) -> Option<&Profile> {
+        self.profiles.get(id)?.as_ref().as_ref().ok()
+    }
+
     /// Grows with every change that matters.
     pub(crate) fn version(&self) -> u64 {
         self.version
@@ -145,13 +180,14 @@ impl Catalog {
                 if replace(&mut self.triggers, &id, read) { Touched::Trigger(id) } else { Touched::Nothing }
             }
             "ClusterProfile" | "Profile" | "RoleRequest" => {
-                let read = Profile::read(object);
                 let id = ProfileId::of_object(kind, object::namespace(object), &name);
-                if replace(&mut self.profiles, &id, (!gone).then(|| Arc::new(read))) {
-                    Touched::Profile(id)
-                } else {
-                    Touched::Nothing
+                let read = (!gone).then(|| Arc::new(Profile::read(object)));
+                if !replace(&mut self.profiles, &id, read) {
+                    return Touched::Nothing;
                 }
+                let needs = if gone { BTreeSet::new() } else { prerequisites(&id, object) };
+                self.moved.extend(self.dependents.change(&id, needs));
+                Touched::Profile(id)
             }
             "ConfigMap" | "Secret" => {
                 let key = (kind.to_owned(), object::namespace(object).to_owned(), name);

@@ -26,7 +26,8 @@ impl Renderer {
         }
         let has_sets = |profile: &Arc<Result<sluice_api::model::Profile, _>>| matches!(profile.as_ref(), Ok(profile) if !profile.sets.is_empty());
         let profiles = self.knowledge.catalog.profiles.iter().filter(|(_, profile)| has_sets(profile));
-        let profiles: Vec<_> = profiles.map(|(id, _)| id.clone()).collect();
+        let profiles: Vec<_> =
+            profiles.map(|(id, _)| id.clone()).chain(self.knowledge.catalog.prerequisites()).collect();
         for id in profiles {
             self.refresh_profile(&id, step);
         }

@@ -51,6 +51,9 @@ impl Renderer {
                 for cause in self.planning.ledger.makers_of(&id) {
                     self.act(&cause, step.now, step);
                 }
+                for id in self.knowledge.catalog.take_moved() {
+                    self.refresh_profile(&id, step);
+                }
             }
             Touched::Content(key, old, new) => {
                 self.content_changed(&key, old.as_deref(), new.as_deref(), step);

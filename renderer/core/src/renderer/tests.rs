@@ -23,6 +23,7 @@ mod cloud_events;
 mod decided_again;
 mod defects;
 mod departures;
+mod dependencies;
 mod destinations;
 mod generators;
 mod limits;

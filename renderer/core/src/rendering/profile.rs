@@ -25,7 +25,7 @@ pub(crate) fn render(
 ) -> Rendered {
     let (mut parts, mut failed) = (BTreeMap::<Vec<ContentKey>, Part>::new(), Vec::new());
     for cluster in catalog.fleet.clusters().values() {
-        if !profile.is_for(cluster, &catalog.fleet) {
+        if !catalog.is_for(profile, cluster) {
             continue;
         }
         let keys = references(profile, cluster, (catalog, templates), reads);
@@ -57,7 +57,7 @@ pub(crate) fn render(
         grants_to: profile.grants_to.clone(),
         resources: resources(profile),
         failed,
-        unsure: profile.unsure(&catalog.fleet),
+        unsure: catalog.unsure(profile),
         warnings: Vec::new(),
         spec: profile.common.raw.clone(),
         projections: Vec::new(),

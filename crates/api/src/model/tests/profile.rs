@@ -256,14 +256,18 @@ fn what_is_not_done_yet_is_told_of_and_the_rest_is_read() {
 #[test]
 fn what_is_not_done_yet_and_empty_is_not_told_of() {
     for nothing in [json!([]), Value::Null] {
-        assert!(read(json!({"dependsOn": nothing})).unwrap().common.unsupported.is_empty());
+        assert!(read(json!({"driftExclusions": nothing})).unwrap().common.unsupported.is_empty());
     }
 }
 
 #[test]
-fn an_awaited_profile_is_told_of() {
-    let told = read(json!({"dependsOn": ["base"]})).unwrap().common.unsupported;
-    assert!(told[0].to_string().contains("spec.dependsOn: dependencies between profiles are not awaited"));
+fn what_a_profile_depends_on_has_a_name() {
+    let of_names = |names: Value| read(json!({"dependsOn": names}));
+    assert!(of_names(json!(["base", "other"])).unwrap().common.unsupported.is_empty());
+    assert!(of_names(json!([""])).unwrap_err().to_string().contains("spec.dependsOn[0]: is required"));
+    assert!(of_names(json!("base")).unwrap_err().to_string().contains("spec.dependsOn: must be a list"));
+    let error = read(json!({"continueOnError": "yes"})).unwrap_err().to_string();
+    assert!(error.contains("spec.continueOnError: \"yes\" is not true or false"), "{error}");
 }
 
 #[test]

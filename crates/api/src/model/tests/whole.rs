@@ -129,9 +129,10 @@ fn a_check_is_lacking_in_the_feature_that_it_names() {
 
 #[test]
 fn what_is_about_the_whole_is_lacking_in_everything_that_is_deployed() {
-    let spec = json!({"dependsOn": ["x"], "policyRefs": [{"kind": "ConfigMap", "name": "a"}]});
+    let spec =
+        json!({"driftExclusions": [{"paths": ["/a"]}], "policyRefs": [{"kind": "ConfigMap", "name": "a"}]});
     assert_eq!(lacking(spec), [(Feature::Resources, 1)]);
-    assert_eq!(lacking(json!({"dependsOn": ["x"]})), [(Feature::Resources, 1)]);
+    assert_eq!(lacking(json!({"driftExclusions": [{"paths": ["/a"]}]})), [(Feature::Resources, 1)]);
 }
 
 #[test]
