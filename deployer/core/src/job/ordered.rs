@@ -3,19 +3,20 @@
 use std::collections::BTreeSet;
 
 use sluice_api::ObjectKey;
+use sluice_api::kinds::Kind;
 use sluice_protocol::rows::{Desired, Policy};
 
 use super::lanes::{Next, Snag};
 use super::replies::Fault;
 use super::{Job, JobContext, Phase};
 use crate::order::{Lane, Persistence};
-use crate::prepare::{DEFINITION, LeftOut};
+use crate::prepare::{DEFINITION, LeftOut, Prepared};
 use crate::request::Request;
 
 /// What is tried before a definition whose kind does not come is an error, microseconds.
 const PATIENCE: i64 = 10_000_000;
-/// A definition is looked at so often, should nothing say that its kind is there.
-const LOOK: i64 = 1_000_000;
+/// It is tried so often, should nothing say that a kind is there: a server may serve a kind before it tells of it, or the other way round.
+const LOOK: i64 = 250_000;
 
 impl Job {
     /// A run begins: what cannot be deployed is told, and holds up what follows it.
@@ -73,8 +74,18 @@ impl Job {
         faults.fold(Snag::default(), |all, fault| all.and(fault.into()))
     }
 
+    /// Whether the profile brings the definition of an object's kind.
+    pub(super) fn defines(&self, key: &ObjectKey) -> bool {
+        let defines =
+            |one: &Prepared| Kind::of_definition(&one.object).is_some_and(|kind| kind.is_kind_of(&key.gvk));
+        self.run.objects.values().filter(|one| one.key.gvk.kind == DEFINITION).any(defines)
+    }
+
     /// Whether a lane waits for kinds that definitions make which had their turn last. Each is asked about once in a run.
     fn look_at_definitions(&mut self, lane: Lane, context: &mut JobContext<'_>) -> bool {
+        if self.run.lanes.current(lane).iter().any(|key| self.run.too_early.contains_key(key)) {
+            return true;
+        }
         let waited_for = self.unserved(lane, context);
         for key in &waited_for {
             if self.run.looked_at.insert(key.clone()) {
@@ -101,7 +112,7 @@ impl Job {
     pub(super) fn waits(&mut self, context: &mut JobContext<'_>) -> bool {
         let lanes = self.run.lanes.all();
         let waited_for: Vec<_> = lanes.into_iter().flat_map(|lane| self.unserved(lane, context)).collect();
-        if waited_for.is_empty() {
+        if waited_for.is_empty() && self.run.too_early.is_empty() {
             self.waits_since = None;
             return false;
         }
@@ -113,6 +124,9 @@ impl Job {
             let why = context.live.get(&key).and_then(|live| live.unserved.as_deref()).unwrap_or_default();
             let text = format!("{key}: its kind is not served: {why}; what follows waits for it");
             self.run.errors.insert(key.to_string(), Fault::new(text, false));
+        }
+        for (key, message) in std::mem::take(&mut self.run.too_early) {
+            self.run.errors.insert(key.to_string(), Fault::new(format!("{key}: {message}"), false));
         }
         // Where it goes on in spite of that.
         self.go_on(context);

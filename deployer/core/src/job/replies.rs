@@ -166,6 +166,10 @@ impl Job {
                 return self.call(Request::Read(key.clone()), context);
             }
         }
+        if failure.class == Class::NoKind && self.defines(key) {
+            self.run.too_early.insert(key.clone(), failure.message.clone());
+            return;
+        }
         let remedy = if failure.class == Class::Immutable { self.remedy(key) } else { "" };
         let message = without_values(&self.told_as(key), &failure.message);
         let text = format!("{key}: {message}{remedy}");

@@ -33,6 +33,8 @@ pub(super) struct Run {
     pub(super) lanes: Lanes,
     /// Definitions that the server was asked about, as their kinds were not there yet.
     pub(super) looked_at: BTreeSet<ObjectKey>,
+    /// Objects of a kind that comes with them and that the server does not know yet, and what it said.
+    pub(super) too_early: BTreeMap<ObjectKey, String>,
     /// How often each object had changed when it was to be written.
     pub(super) conflicts: HashMap<ObjectKey, u32>,
     /// What is wrong, by object.

@@ -191,6 +191,43 @@ fn objects_wait_until_the_kind_that_comes_with_them_is_served() {
 }
 
 #[test]
+fn a_server_that_knows_a_kind_later_than_its_definition_is_tried_again_and_nothing_fails() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.fail = Box::new(|request| match request {
+        Request::Apply { object, .. } if object::name(object) == "thing" => {
+            Some(Failure::new(Class::NoKind, "no such kind"))
+        }
+        _ => None,
+    });
+    let limited = || {
+        let mut row = saying(with_its_kind(), "maxConsecutiveFailures", 1);
+        let names = json!({"kind": "Thing", "plural": "things"});
+        row.policies[0].objects[1]["spec"] = json!({"group": "example.com", "names": names, "versions": []});
+        row
+    };
+    fixture.row("p", Some(limited()));
+    fixture.wait();
+    assert!(!fixture.statuses.contains_key("p"), "it has not failed");
+    let refused = std::mem::replace(&mut fixture.fail, Box::new(|_| None));
+    fixture.wait();
+    assert_eq!((fixture.names().len(), fixture.state("p")), (2, Some(State::Provisioned)));
+    // For ever it is not.
+    fixture.fail = refused;
+    let gone: Vec<_> = fixture.objects.keys().filter(|key| key.name == "thing").cloned().collect();
+    gone.iter().for_each(|key| drop(fixture.objects.remove(key)));
+    fixture.restart();
+    fixture.row("p", Some(limited()));
+    fixture.pass_former_calls();
+    (0..60).for_each(|_| fixture.wait());
+    assert!(
+        fixture.errors("p")[0].contains("Thing default/thing: no such kind"),
+        "{:?}",
+        fixture.errors("p")
+    );
+}
+
+#[test]
 fn a_kind_that_does_not_come_is_an_error_after_a_while_and_nothing_else_waits() {
     let mut fixture = Fixture::new();
     fixture.reach();
@@ -198,7 +235,7 @@ fn a_kind_that_does_not_come_is_an_error_after_a_while_and_nothing_else_waits() 
     fixture.row("p", Some(with_its_kind()));
     fixture.row("q", Some(desired("q", 100, vec![config_map("other", "1")])));
     assert_eq!(fixture.state("q"), Some(State::Provisioned));
-    (0..12).for_each(|_| fixture.wait());
+    (0..60).for_each(|_| fixture.wait());
     let errors = fixture.errors("p");
     assert!(errors[0].contains("its kind is not served: NamesAccepted is not said yet"), "{errors:?}");
     assert!(errors[1].contains("waits for what failed before it"), "{errors:?}");
