@@ -206,7 +206,7 @@ pub(crate) fn profile((tier, leave): (u64, bool), once: bool, by_set: bool) -> V
     if tier < TRIGGER_TIER {
         refs.push(content_ref(both_name(Addon::Own)));
     }
-    let mut spec = json!({"stopMatchingBehavior": stop, "syncMode": mode, "tier": tier, "policyRefs": refs,
+    let mut spec = json!({"stopMatchingBehavior": stop, "syncMode": mode, "tier": tier, "policyRefs": refs, "dependsOn": [BASE],
         "templateResourceRefs": [thing_ref()]});
     if by_set {
         spec["setRefs"] = json!([SetName::Tier.name()]);
@@ -214,6 +214,22 @@ pub(crate) fn profile((tier, leave): (u64, bool), once: bool, by_set: bool) -> V
         spec["clusterSelector"] = json!({"matchLabels": {"tier": "x"}});
     }
     json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": "own"}, "spec": spec})
+}
+
+/// What the user's profile depends on, and its profile, which selects nothing itself.
+const BASE: &str = "base";
+
+/// The profile that goes where the user's profile goes.
+pub(crate) fn base_profile() -> Value {
+    let spec = json!({"policyRefs": [content_ref(BASE)]});
+    json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": BASE}, "spec": spec})
+}
+
+/// The ConfigMap that it deploys.
+pub(crate) fn base_content() -> Value {
+    let text =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: default, name: base}\ndata: {of: base}\n";
+    config_map(BASE, text, false)
 }
 
 /// Nothing of the profile changes any more.

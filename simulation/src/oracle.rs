@@ -9,6 +9,7 @@
 //! | here | a cluster `env: fv` in which the EventSource selects something, and a cluster `tier: x` | the management cluster | `here-<cluster>-<cluster of the tier>`, and `share-<cluster>` once |
 //! | own | the user's profile, or without one the same as above for the trigger that makes one of its name | clusters `tier: x`, by label, or those of the set for the profile | `own`, `both` when its tier is the lower one |
 //! | team | the profile of a namespace | the clusters of its set | `team` |
+//! | base | a profile without a selector, which the user's profile depends on | where the user's profile is | `base` |
 
 // D-1303: the expectation of the simulation shares no code with the cores.
 
@@ -35,6 +36,8 @@ pub(crate) enum Holder {
     Own,
     /// The one of a namespace.
     Team,
+    /// The one that the user's depends on.
+    Base,
 }
 
 /// An object as it should be, and the profiles that may hold it.
@@ -98,6 +101,10 @@ pub(crate) fn table(
         let size = ("size".to_owned(), management.thing().unwrap_or(0).to_string());
         let data = [edit(management, Addon::Own), size].into();
         table.insert("own".into(), Wanted { data, holders: vec![Holder::Own] });
+    }
+    if has_profile {
+        let data = [("of".to_owned(), "base".to_owned())].into();
+        table.insert("base".into(), Wanted { data, holders: vec![Holder::Base] });
     }
     if management.has_team() && management.team_selects(at) {
         let data = [edit(management, Addon::Team)].into();
@@ -177,8 +184,10 @@ fn selected(source: Option<SourceForm>, server: &ApiServer) -> Vec<Event> {
 pub(crate) fn compare(world: &World) -> Result<(), String> {
     let World { management, clusters: servers, .. } = world;
     let tables: Vec<_> = world.servers().map(|(name, _)| (name, table(management, servers, name))).collect();
-    let mut names =
-        BTreeMap::from([(Holder::Own, "own".to_owned()), (Holder::Team, "default/own".to_owned())]);
+    let mut names = BTreeMap::from(
+        [(Holder::Own, "own"), (Holder::Team, "default/own"), (Holder::Base, "base")]
+            .map(|(holder, name)| (holder, name.to_owned())),
+    );
     for (cluster, table) in &tables {
         let is_refused = |name: &str| world.is_refused(cluster, name);
         compare_objects(cluster, world, table)?;

@@ -251,6 +251,8 @@ impl Cluster {
         if self.reachability == Reachability::Opening && has_ended {
             self.ended.insert(profile.clone());
         }
+        // Another maker may have the name by now.
+        self.note_needs(profile);
         if let Some(job) = self.jobs.get_mut(profile) {
             outcome.waits.extend(job.takes_new_wait().then(|| profile.clone()));
             outcome.held.extend(job.held_by().map(|text| (profile.clone(), text)));

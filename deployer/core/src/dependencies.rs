@@ -18,6 +18,8 @@ pub(crate) struct Dependencies {
 /// What one profile must look at before it begins.
 #[derive(Debug, Default)]
 pub(crate) struct Needs {
+    /// What it needed when that was looked at: another maker may have the name by now.
+    pub(crate) of: BTreeSet<ProfileId>,
     /// What it needs and is not there as it should be.
     pub(crate) unmet: Vec<Unmet>,
     /// The way from the profile back to itself.

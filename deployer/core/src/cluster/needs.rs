@@ -13,8 +13,8 @@ impl Cluster {
         let nothing = BTreeSet::new();
         let needs = self.jobs.get(profile).and_then(|job| job.needs()).unwrap_or(&nothing);
         let Some(dropped) = self.dependencies.set(profile, needs) else { return };
-        let concerned: Vec<_> =
-            dropped.into_iter().chain(self.dependencies.dependents(profile).cloned()).collect();
+        let dependents = self.dependencies.dependents(profile).cloned();
+        let concerned = dropped.into_iter().chain(dependents).chain([profile.clone()]).collect();
         self.ask_waiting(concerned);
     }
 
@@ -53,6 +53,7 @@ impl Cluster {
             has_something && self.dependencies.way(profile, other).is_none()
         };
         Needs {
+            of: self.dependencies.of(profile).cloned().collect(),
             unmet: self.dependencies.of(profile).filter(unmet).map(told).collect(),
             circle: self.dependencies.way(profile, profile),
             dependents: self.dependencies.dependents(profile).filter(holds).cloned().collect(),

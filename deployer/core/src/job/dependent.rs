@@ -21,6 +21,8 @@ pub(super) struct Awaited {
     dependents: Vec<ProfileId>,
     /// Whether nobody has been told yet of what is unmet.
     is_new: bool,
+    /// Whether what was looked at is what another maker needed.
+    is_stale: bool,
 }
 
 impl Job {
@@ -44,7 +46,7 @@ impl Job {
 
     /// Whether it waits for another profile.
     pub(crate) fn awaits(&self) -> bool {
-        !self.awaited.unmet.is_empty() || !self.awaited.dependents.is_empty()
+        self.awaited.is_stale || !self.awaited.unmet.is_empty() || !self.awaited.dependents.is_empty()
     }
 
     /// What is said of what it depends on, as the original says it.
@@ -88,6 +90,11 @@ impl Job {
         let before = std::mem::take(&mut self.awaited);
         if desired.dry_run {
             return None;
+        }
+        if self.needs().is_some_and(|needs| *needs != context.needs.of) {
+            self.awaited.is_stale = true;
+            self.phase = Phase::Idle;
+            return Some(Ended::NotYet);
         }
         if let Some(circle) = context.needs.circle.take() {
             let way: Vec<_> = circle.iter().map(ToString::to_string).collect();

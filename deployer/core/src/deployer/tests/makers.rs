@@ -115,6 +115,37 @@ fn a_makers_tombstone_takes_nothing_from_another() {
 }
 
 #[test]
+fn what_another_maker_needs_counts_as_soon_as_it_has_the_name() {
+    let (front, a, b, own) =
+        (ProfileId::cluster("front"), event("a"), event("b"), ProfileId::cluster("base"));
+    let (of_a, of_b) = (a.origin(SHARDS), b.origin(SHARDS));
+    let of_base = Cause::Profile(own.clone()).origin(SHARDS);
+    let mut fixture = Fixture::with_shards(SHARDS);
+    let needing = |cause: &Cause, needs: &[&str]| {
+        let mut row = made("", cause, vec![config_map("x", "1")]);
+        row.spec.insert("dependsOn".into(), json!(needs));
+        row
+    };
+    fixture.made(&own, of_base, 1, Some(desired("base", 100, vec![config_map("base", "1")])));
+    fixture.made(&front, of_a, 2, Some(needing(&a, &["base"])));
+    fixture.made(&front, of_b, 3, Some(needing(&b, &[])));
+    fixture.made(&own, of_base, 4, None);
+    assert_eq!(fixture.names(), ["base", "x"], "it is needed");
+    fixture.made(&front, of_a, 5, None);
+    assert_eq!(fixture.status_of("front", of_b).unwrap().state, State::Provisioned);
+    assert_eq!(fixture.names(), ["x"], "who has the name now needs nothing");
+    // And the other way round: it waits, and what is there stays.
+    fixture.made(&front, of_a, 6, Some(needing(&a, &["base"])));
+    fixture.made(&front, of_b, 7, None);
+    assert_eq!(
+        (fixture.names(), fixture.status_of("front", of_a).map(|status| status.state)),
+        (vec!["x"], Some(State::Failed))
+    );
+    fixture.made(&own, of_base, 8, Some(desired("base", 100, vec![config_map("base", "1")])));
+    assert_eq!(fixture.status_of("front", of_a).unwrap().state, State::Provisioned);
+}
+
+#[test]
 fn a_maker_that_went_while_the_cluster_was_not_registered_has_no_status_any_more() {
     let (front, a, b) = (ProfileId::cluster("front"), event("a"), event("b"));
     let (of_a, of_b) = (a.origin(SHARDS), b.origin(SHARDS));
