@@ -103,8 +103,7 @@ pub(crate) fn table(
         table.insert("own".into(), Wanted { data, holders: vec![Holder::Own] });
     }
     if has_profile {
-        let data = [("of".to_owned(), "base".to_owned())].into();
-        table.insert("base".into(), Wanted { data, holders: vec![Holder::Base] });
+        table.insert("base".into(), base());
     }
     if management.has_team() && management.team_selects(at) {
         let data = [edit(management, Addon::Team)].into();
@@ -145,6 +144,11 @@ fn put_here(table: &mut Table, management: &Management, source: &'static str, ev
         let data = [edit(management, Addon::All)].into();
         table.insert(format!("share-{source}"), Wanted { data, holders });
     }
+}
+
+/// What the user's profile depends on.
+fn base() -> Wanted {
+    Wanted { data: [("of".to_owned(), "base".to_owned())].into(), holders: vec![Holder::Base] }
 }
 
 fn both(management: &Management, addon: Addon, holders: Vec<Holder>) -> Wanted {
