@@ -24,6 +24,7 @@ use crate::tenants::{Acting, Caller, Tenants};
 use crate::{failure, own, tenants};
 
 mod prove;
+mod subresources;
 
 // D-1002: server-side apply with one field manager.
 /// Field manager of everything that is applied.
@@ -90,8 +91,14 @@ impl Site {
             Request::Inventories => self.inventories().await,
             Request::List(gvk) => self.known(&gvk, self.list(&gvk).await),
             Request::Read(key) => self.known(&key.gvk, self.read(&key).await),
-            Request::Apply { object, against, make_namespace, account } => {
-                self.apply(&object, against, make_namespace, &self.caller(account)?).await
+            Request::Apply { object, against, subresources, make_namespace, account } => {
+                let caller = self.caller(account)?;
+                match subresources.is_empty() {
+                    true => self.apply(&object, against, make_namespace, &caller).await,
+                    false => {
+                        self.apply_parts(&object, (against, make_namespace), &subresources, &caller).await
+                    }
+                }
             }
             Request::Prove { object, account } => self.prove(&object, &self.caller(Some(account))?).await,
             Request::Delete { key, against, account } => {

@@ -56,6 +56,7 @@ scenarios! {
     de_depends_on: "de-depends-on",
     de_one_after_another: "de-one-after-another",
     de_order_of_kinds: "de-order-of-kinds",
+    de_subresources: "de-subresources",
     de_waits_for_what_fails: "de-waits-for-what-fails",
     e_http_route_kind_later: "e-http-route-kind-later",
     f_cross_cluster: "f-cross-cluster",

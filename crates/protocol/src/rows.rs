@@ -146,6 +146,9 @@ pub struct Policy {
     /// Whether an object that the server does not let be changed as wanted is deleted and made anew.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
+    /// Subresources that its objects are written to as well, as far as they have a part of that name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subresources: Vec<String>,
     /// So many of its first objects are definitions of kinds that a chart brings along beside its templates. Former versions take
     /// them for what they take everything for.
     #[serde(default, skip_serializing_if = "is_none")]

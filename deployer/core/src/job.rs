@@ -255,9 +255,6 @@ impl Job {
         }
         self.elect(context.shards);
         let Some(desired) = self.target.decode() else { return self.begin_removal(context) };
-        if let Some(ended) = self.wait_for_others(&desired, context) {
-            return ended;
-        }
         self.act_for(desired.account.as_ref());
         self.compare_asked(&desired);
         let complete = desired.one_time && self.inventory().is_some_and(|known| known.complete);
@@ -282,6 +279,9 @@ impl Job {
             self.phase = Phase::Proving;
             calls.into_iter().for_each(|request| self.call(request, context));
             return Ended::NotYet;
+        }
+        if let Some(ended) = self.wait_for_others(&desired, context) {
+            return ended;
         }
         let nothing = self.run.objects.is_empty() && self.run.releases.is_empty();
         if untouchable || (nothing && self.inventory().is_none()) {

@@ -68,6 +68,9 @@ pub(crate) struct Persistence {
 // === impl Lane ===
 
 impl Lane {
+    /// All lanes.
+    pub(crate) const ALL: [Self; 2] = [Self::Charts, Self::Policies];
+
     pub(crate) fn of(policy: &Policy) -> Self {
         if policy.kind == CHART { Self::Charts } else { Self::Policies }
     }

@@ -25,6 +25,8 @@ pub struct Prepared {
     pub hash: String,
     /// The object as it is sent.
     pub object: Arc<Value>,
+    /// Subresources that it is written to as well, in this order; each is a part of it.
+    pub subresources: Vec<String>,
     /// Whether its namespace is made where it is missing.
     pub make_namespace: bool,
     /// When it is applied.
@@ -217,6 +219,12 @@ fn prepare_one(
     let hash = content_of(&object).unwrap_or(hash);
     Some(Prepared {
         hash,
+        subresources: policy
+            .subresources
+            .iter()
+            .filter(|name| object.get(name.as_str()).is_some())
+            .cloned()
+            .collect(),
         make_namespace: !policy.skip_namespace_creation,
         turn: Turn { lane: Lane::of(policy), reference, wave: Wave::of(&key.gvk) },
         recreate: policy.force || object::annotation(&object, FORCE).is_some(),
@@ -243,6 +251,7 @@ fn brought(reference: usize, policy: &Policy) -> impl Iterator<Item = Prepared> 
             key,
             hash,
             object,
+            subresources: Vec::new(),
             make_namespace: false,
             turn: Turn { lane, reference, wave: Wave::Definitions },
             recreate: false,

@@ -27,6 +27,9 @@ pub enum Request {
         /// uid and resourceVersion of the object it was planned against; `None` creates it, and is a [`Class::Conflict`] where
         /// there is one.
         against: Option<Version>,
+        /// Parts of it that are written to the subresources of these names as well. Until all of them are, it does not say that it
+        /// has the content that it should have.
+        subresources: Vec<String>,
         /// Whether its namespace is made where it is missing.
         make_namespace: bool,
         /// For which tenant: it is done as the account that stands for it in the cluster.

@@ -55,7 +55,13 @@ async fn a_name_is_one_segment_of_the_path_whatever_it_is() {
         assert_eq!(read, Reply::Read(None), "it can be withdrawn");
         let apply = site
             .call(
-                Request::Apply { object: object.into(), against: None, make_namespace: true, account: None },
+                Request::Apply {
+                    object: object.into(),
+                    against: None,
+                    subresources: Vec::new(),
+                    make_namespace: true,
+                    account: None,
+                },
                 || true,
             )
             .await;
@@ -74,7 +80,13 @@ async fn a_kind_that_cannot_be_asked_for_is_none() {
     let kind = json!({"apiVersion": "exa mple/v1", "kind": "Thing", "metadata": {"name": "t"}});
     let apply = site
         .call(
-            Request::Apply { object: kind.into(), against: None, make_namespace: true, account: None },
+            Request::Apply {
+                object: kind.into(),
+                against: None,
+                subresources: Vec::new(),
+                make_namespace: true,
+                account: None,
+            },
             || true,
         )
         .await;
@@ -102,6 +114,7 @@ async fn without_a_lease_nothing_is_written_and_everything_read() {
     let apply = Request::Apply {
         object: config_map("default", "c").into(),
         against: None,
+        subresources: Vec::new(),
         make_namespace: true,
         account: None,
     };
@@ -150,7 +163,13 @@ async fn what_is_to_be_created_is_a_conflict_with_what_is_there() {
         r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Conflict", "code": 409}"#;
     let server = FakeApi::start(move |_| (409, there.to_owned()));
     let object = config_map("default", "c").into();
-    let apply = Request::Apply { object, against: None, make_namespace: true, account: None };
+    let apply = Request::Apply {
+        object,
+        against: None,
+        subresources: Vec::new(),
+        make_namespace: true,
+        account: None,
+    };
     let reply = mk_site_of(server.client()).call(apply, || true).await;
     assert_eq!(class(&reply), Some(Class::Conflict));
     let asked: Vec<Value> =
@@ -165,6 +184,7 @@ async fn a_server_that_is_not_there_is_no_fault_of_the_object() {
     let apply = Request::Apply {
         object: config_map("default", "c").into(),
         against: None,
+        subresources: Vec::new(),
         make_namespace: true,
         account: None,
     };
@@ -176,7 +196,13 @@ async fn a_namespace_that_is_to_be_left_missing_is_not_made() {
     let server = r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404,
         "message": "namespaces \"shop\" not found"}"#;
     let object = config_map("shop", "c").into();
-    let apply = Request::Apply { object, against: None, make_namespace: false, account: None };
+    let apply = Request::Apply {
+        object,
+        against: None,
+        subresources: Vec::new(),
+        make_namespace: false,
+        account: None,
+    };
     let reply = mk_not_found(server).call(apply, || true).await;
     let Reply::Failed(failure) = reply else { panic!("{reply:?}") };
     assert!(
@@ -205,6 +231,7 @@ async fn what_is_written_for_a_tenant_is_written_as_its_account_and_nothing_else
     let apply = |object: Value| Request::Apply {
         object: object.into(),
         against: None,
+        subresources: Vec::new(),
         make_namespace: true,
         account: account(),
     };
@@ -232,4 +259,57 @@ async fn what_is_written_for_a_tenant_is_written_as_its_account_and_nothing_else
     let for_it = ["PATCH", "PATCH", "PATCH", "PATCH", "DELETE", "PATCH"];
     let for_it = for_it.map(|method| (method.to_owned(), Some(tenant.to_owned())));
     assert_eq!(asked, for_it.into_iter().chain(own).collect::<Vec<_>>());
+}
+
+/// An object with a part for a subresource, and the server that takes it; it answers with a later version each time, and with 404 to
+/// what `is_missing` says of a path.
+fn applying(is_missing: fn(&str) -> bool) -> (FakeApi, Request) {
+    drop(sluice_runtime::install_defaults());
+    let version = std::sync::atomic::AtomicU64::new(1);
+    let server = FakeApi::start(move |request| {
+        if is_missing(&request.path) {
+            return (404, "404 page not found".to_owned());
+        }
+        let mut object: Value = serde_json::from_str(&request.body).unwrap();
+        let next = version.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+        object["metadata"]["resourceVersion"] = next.to_string().into();
+        object["metadata"]["uid"] = "u".into();
+        (200, object.to_string())
+    });
+    let mut object = config_map("default", "c");
+    object["metadata"]["annotations"] = json!({"projectsveltos.io/hash": "h"});
+    object["status"] = json!({"phase": "Ready"});
+    let subresources = vec!["status".to_owned()];
+    let object = object.into();
+    (server, Request::Apply { object, against: None, subresources, make_namespace: false, account: None })
+}
+
+#[tokio::test]
+async fn parts_of_an_object_are_written_to_subresources_before_it_says_its_hash() {
+    let (server, apply) = applying(|_| false);
+    let reply = mk_site_of(server.client()).call(apply, || true).await;
+    let Reply::Applied(live) = reply else { panic!("{reply:?}") };
+    assert_eq!(live.hash.as_deref(), Some("h"));
+    let asked = server.requests();
+    let is_part: Vec<bool> =
+        asked.iter().map(|request| request.path.contains("/configmaps/c/status?")).collect();
+    assert_eq!(is_part, [false, true, false]);
+    let bodies: Vec<Value> =
+        asked.iter().map(|request| serde_json::from_str(&request.body).unwrap()).collect();
+    let said = |body: &Value| body["metadata"]["annotations"]["projectsveltos.io/hash"].clone();
+    assert_eq!([said(&bodies[0]), said(&bodies[2])], [json!("incomplete"), json!("h")]);
+    assert_eq!((&bodies[1]["status"], said(&bodies[1])), (&json!({"phase": "Ready"}), Value::Null));
+    let versions: Vec<_> = bodies.iter().map(|body| body["metadata"]["resourceVersion"].clone()).collect();
+    assert_eq!(versions, ["1", "2", "3"], "each against what the one before has left");
+}
+
+#[tokio::test]
+async fn a_kind_without_the_subresource_is_told_and_the_object_stays_incomplete() {
+    let (server, apply) = applying(|path| path.contains("/status?"));
+    let Reply::Failed(failure) = mk_site_of(server.client()).call(apply, || true).await else {
+        panic!("applied")
+    };
+    assert_eq!(failure.class, Class::Refused);
+    assert!(failure.message.contains("no subresource status; take it out"), "{failure:?}");
+    assert_eq!(server.requests().len(), 2);
 }

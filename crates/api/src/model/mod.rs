@@ -47,6 +47,8 @@ pub const INSTANTIATE: &str = "projectsveltos.io/instantiate";
 pub const TEMPLATE: &str = "projectsveltos.io/template";
 /// Annotation: the content is a Lua script that makes it, run when it is deployed.
 pub const LUA: &str = "projectsveltos.io/lua";
+/// Annotation of a ConfigMap or Secret: names of subresources that its objects are written to as well, separated by commas.
+pub const SUBRESOURCES: &str = "projectsveltos.io/subresources";
 /// Annotation of a profile that is left as it is, whatever changes, until the annotation goes.
 pub const PAUSED: &str = "profile.projectsveltos.io/paused";
 /// The annotation of a deployed object that names the profile it is of.

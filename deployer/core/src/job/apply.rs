@@ -106,8 +106,9 @@ impl Job {
             Some(live) => Some(live.version()),
         };
         self.run.changed = true;
-        let (object, make_namespace, account) = (one.object, one.make_namespace, self.account());
-        self.call(Request::Apply { object, against, make_namespace, account }, context);
+        let Prepared { object, subresources, make_namespace, .. } = one;
+        let account = self.account();
+        self.call(Request::Apply { object, against, subresources, make_namespace, account }, context);
     }
 
     /// Whether it has the object, alone or together with the profile that is named on it.

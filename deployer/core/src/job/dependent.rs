@@ -81,7 +81,8 @@ impl Job {
         ))
     }
 
-    /// Waits for what it depends on, if need be. What is there of it stays.
+    /// Waits for what it depends on, if need be. What is there of it stays, but for what it does not want any more: that may be just what
+    /// the other one lacks.
     pub(super) fn wait_for_others(
         &mut self,
         desired: &Desired,
@@ -93,8 +94,7 @@ impl Job {
         }
         if self.needs().is_some_and(|needs| *needs != context.needs.of) {
             self.awaited.is_stale = true;
-            self.phase = Phase::Idle;
-            return Some(Ended::NotYet);
+            return Some(self.rest());
         }
         if let Some(circle) = context.needs.circle.take() {
             let way: Vec<_> = circle.iter().map(ToString::to_string).collect();
@@ -103,6 +103,7 @@ impl Job {
                 way.join(" -> ")
             );
             self.run.errors.insert(CIRCLE.to_owned(), Fault::new(text, false));
+            self.let_go(context);
             return Some(self.settle(context.now));
         }
         self.awaited.unmet = std::mem::take(&mut context.needs.unmet);
@@ -110,8 +111,14 @@ impl Job {
             return None;
         }
         self.awaited.is_new = before.is_new || before.unmet != self.awaited.unmet;
+        self.let_go(context);
+        Some(self.rest())
+    }
+
+    fn rest(&mut self) -> Ended {
+        self.run.rest();
         self.phase = Phase::Idle;
-        Some(Ended::NotYet)
+        Ended::NotYet
     }
 
     /// Waits with its removal until those are gone that need it.

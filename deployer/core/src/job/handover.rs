@@ -120,8 +120,10 @@ impl Job {
             })
         };
         let tried = self.attempts.failed + 1 >= ATTEMPTS;
+        // What has not had its turn is not there.
+        let waiting = self.waiting_releases();
         let mut given_back = Vec::new();
-        for path in self.run.releases.keys() {
+        for path in self.run.releases.keys().filter(|path| !waiting.contains(*path)) {
             let key = self.release_key(path);
             match failed(path) {
                 None => context.claims.settle(&key, &self.profile),

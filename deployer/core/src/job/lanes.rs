@@ -98,11 +98,6 @@ impl Lanes {
         *known = known.and(snag);
     }
 
-    /// All lanes.
-    pub(super) fn all(&self) -> BTreeSet<Lane> {
-        self.lanes.keys().copied().collect()
-    }
-
     /// What had its turn last in a lane.
     pub(super) fn current(&self, lane: Lane) -> &[ObjectKey] {
         let current = self.lanes.get(&lane).and_then(|course| course.current.as_ref());

@@ -11,6 +11,7 @@ use super::replies::Fault;
 use super::{Job, JobContext, Phase};
 use crate::order::{Lane, Persistence};
 use crate::prepare::{DEFINITION, LeftOut, Prepared};
+use crate::releases;
 use crate::request::Request;
 
 /// What is tried before a definition whose kind does not come is an error, microseconds.
@@ -52,7 +53,7 @@ impl Job {
 
     /// Every lane goes on as far as it can before something is answered.
     pub(super) fn go_on(&mut self, context: &mut JobContext<'_>) {
-        for lane in self.run.lanes.all() {
+        for lane in Lane::ALL {
             while !self.again && !self.run.lanes.is_busy(lane) {
                 if self.look_at_definitions(lane, context) {
                     break;
@@ -110,8 +111,8 @@ impl Job {
 
     /// Whether it waits for kinds; after a while that is an error.
     pub(super) fn waits(&mut self, context: &mut JobContext<'_>) -> bool {
-        let lanes = self.run.lanes.all();
-        let waited_for: Vec<_> = lanes.into_iter().flat_map(|lane| self.unserved(lane, context)).collect();
+        let waited_for: Vec<_> =
+            Lane::ALL.into_iter().flat_map(|lane| self.unserved(lane, context)).collect();
         if waited_for.is_empty() && self.run.too_early.is_empty() {
             self.waits_since = None;
             return false;
@@ -131,6 +132,14 @@ impl Job {
         // Where it goes on in spite of that.
         self.go_on(context);
         self.in_flight > 0
+    }
+
+    /// Releases of which something waits for what went wrong before it.
+    pub(super) fn waiting_releases(&self) -> BTreeSet<String> {
+        let policies = self.target.decoded().map_or(&[][..], |desired| &desired.policies);
+        let waiting = self.run.lanes.held_up().flat_map(|(waiting, _)| waiting);
+        let waiting = waiting.filter_map(|reference| policies.get(reference));
+        waiting.filter(|policy| Lane::of(policy) == Lane::Charts).map(releases::path).collect()
     }
 
     /// Says what waits for something that went wrong before it.

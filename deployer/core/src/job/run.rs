@@ -56,7 +56,12 @@ impl Run {
     /// Ends: whether anything was changed. Objects are prepared again when there is more to do; a fleet of profiles at rest
     /// is small.
     pub(super) fn end(&mut self) -> bool {
-        (self.objects, self.releases, self.adopted, self.absent, self.lanes) = Default::default();
+        self.rest();
         std::mem::take(&mut self.changed)
+    }
+
+    /// Nothing is done for a while.
+    pub(super) fn rest(&mut self) {
+        (self.objects, self.releases, self.adopted, self.absent, self.lanes) = Default::default();
     }
 }

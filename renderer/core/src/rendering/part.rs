@@ -31,6 +31,7 @@ pub(crate) struct PolicySource {
     pub(crate) skip_namespace_creation: bool,
     pub(crate) force: bool,
     pub(crate) deployment: Deployment,
+    pub(crate) subresources: Vec<String>,
     pub(crate) texts: BTreeMap<String, String>,
     /// What its texts are written in where they are templates.
     pub(crate) language: Language,

@@ -60,6 +60,7 @@ pub(crate) fn policies(
             tier: source.tier,
             skip_namespace_creation: source.skip_namespace_creation,
             force: source.force,
+            subresources: source.subresources.clone(),
             objects: patches::apply(&changes, plain(objects.map_err(|error| place(error.told(is_secret)))?))?,
             ..Policy::default()
         });

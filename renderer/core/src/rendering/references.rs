@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use serde_json::Value;
-use sluice_api::model::{LUA, PolicyRef, TEMPLATE};
+use sluice_api::model::{LUA, PolicyRef, SUBRESOURCES, TEMPLATE};
 use sluice_api::{ClusterRef, names, object};
 
 use crate::error::{Error, Result};
@@ -45,12 +45,30 @@ pub(crate) fn verbatim(item: &PolicyRef, key: &ContentKey, referenced: &Value) -
         skip_namespace_creation: item.skip_namespace_creation,
         force: item.force,
         deployment: item.deployment,
+        subresources: subresources(referenced).map_err(|error| named(item, key, error))?,
         texts,
         language: Language::of(referenced).map_err(|error| named(item, key, error))?,
         per_destination: object::annotation(referenced, TEMPLATE).is_some(),
         lua: object::annotation(referenced, LUA).is_some(),
         shared: true,
     })
+}
+
+/// The subresources that an object of the management cluster names.
+///
+/// # Errors
+/// How to write them.
+fn subresources(object: &Value) -> Result<Vec<String>> {
+    let text = object::annotation(object, SUBRESOURCES).unwrap_or_default();
+    let all: Vec<String> =
+        text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    match all.iter().find(|name| !name.bytes().all(|byte| byte.is_ascii_lowercase())) {
+        Some(name) => Err(Error::value(
+            format!("annotation {SUBRESOURCES}: {name:?}"),
+            "is no name of a subresource; write names such as status, separated by commas",
+        )),
+        None => Ok(all),
+    }
 }
 
 /// An error about a referenced object.

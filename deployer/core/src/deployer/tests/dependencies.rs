@@ -88,6 +88,25 @@ fn what_is_there_stays_while_its_next_content_waits() {
 }
 
 #[test]
+fn an_object_that_moves_to_what_a_profile_depends_on_changes_hands() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("base", Some(needing("base", &[])));
+    let mut app = needing("app", &["base"]);
+    app.policies[0].objects.push(config_map("moved", "1"));
+    fixture.row("app", Some(app));
+    let mut base = needing("base", &[]);
+    base.policies[0].objects.push(config_map("moved", "2"));
+    fixture.take_calls();
+    fixture.row("base", Some(base));
+    fixture.row("app", Some(needing("app", &["base"])));
+    (0..3).for_each(|_| fixture.wait());
+    assert_eq!(["base", "app"].map(|profile| fixture.state(profile)), [Some(State::Provisioned); 2]);
+    assert_eq!(fixture.names(), ["app", "base", "moved"]);
+    assert!(fixture.take_calls().iter().all(|call| !call.starts_with("delete")));
+}
+
+#[test]
 fn a_removal_waits_for_those_that_need_it_and_says_for_whom() {
     let mut fixture = Fixture::new();
     fixture.reach();

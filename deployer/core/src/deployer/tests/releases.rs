@@ -82,6 +82,27 @@ fn a_lower_tier_takes_a_release_and_what_the_other_had_of_it_goes() {
 }
 
 #[test]
+fn nothing_of_a_release_goes_while_its_heir_waits_for_another_chart() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(releasing("p", 100, vec![config_map("a", "1"), config_map("b", "1")])));
+    fixture.fail = Box::new(|request| {
+        let Request::Apply { object, .. } = request else { return None };
+        (object::name(object) == "bad").then(|| Failure::new(Class::Refused, "it is refused"))
+    });
+    let mut both = releasing("q", 50, vec![config_map("a", "2")]);
+    let other =
+        Policy { name: "other".into(), objects: vec![config_map("bad", "1")], ..both.policies[0].clone() };
+    both.policies.insert(0, other);
+    fixture.row("q", Some(both));
+    (0..6).for_each(|_| fixture.wait());
+    assert_eq!(fixture.names(), ["a", "b"]);
+    fixture.fail = Box::new(|_| None);
+    (0..4).for_each(|_| fixture.wait());
+    assert_eq!(fixture.names(), ["a", "bad"]);
+}
+
+#[test]
 fn errors_of_a_charts_objects_are_of_the_feature_helm_alone() {
     let mut fixture = Fixture::new();
     fixture.reach();
