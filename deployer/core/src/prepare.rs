@@ -219,12 +219,7 @@ fn prepare_one(
     let hash = content_of(&object).unwrap_or(hash);
     Some(Prepared {
         hash,
-        subresources: policy
-            .subresources
-            .iter()
-            .filter(|name| object.get(name.as_str()).is_some())
-            .cloned()
-            .collect(),
+        subresources: parts(policy, &object),
         make_namespace: !policy.skip_namespace_creation,
         turn: Turn { lane: Lane::of(policy), reference, wave: Wave::of(&key.gvk) },
         recreate: policy.force || object::annotation(&object, FORCE).is_some(),
@@ -233,6 +228,11 @@ fn prepare_one(
         key,
         object: Arc::new(object),
     })
+}
+
+/// The subresources that an object of a policy is written to.
+fn parts(policy: &Policy, object: &Value) -> Vec<String> {
+    policy.subresources.iter().filter(|name| object.get(name.as_str()).is_some()).cloned().collect()
 }
 
 /// The definitions that a chart brings along: they carry no mark but their hash.
