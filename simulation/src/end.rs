@@ -86,7 +86,10 @@ impl Schedule {
                 CONFLICTS.iter().any(|conflict| error.contains(conflict))
                     || (refuses && REFUSED.iter().any(|refused| error.contains(refused)))
             };
+            let name = self.world.clusters.keys().find(|name| cluster_ref(name) == *cluster);
+            let is_needed = name.is_some_and(|name| self.world.is_needed(name, |id| id == profile));
             let expected = match status.state {
+                State::Held if is_needed => true,
                 State::Held | State::Provisioning => false,
                 State::Provisioned | State::DryRun => status.errors.is_empty(),
                 State::Failed => status.errors.iter().all(lost),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rand::Rng as _;
 use rand::rngs::SmallRng;
 use serde_json::Value;
-use sluice_api::{ClusterRef, MANAGEMENT};
+use sluice_api::{ClusterRef, MANAGEMENT, ProfileId};
 use sluice_deployer_core::Live;
 use sluice_renderer_core::Caches;
 
@@ -117,12 +117,21 @@ impl World {
     }
 
     /// Whether what a profile has there stays although nobody wants it: until all that it should have is there, nothing of it
-    /// is deleted.
+    /// is deleted; and as long as something is held up there of one that needs it, it is needed.
     pub(crate) fn stays(&self, cluster: &str, object: &Value) -> bool {
         let Some(owner) = Live::of(object).owner else { return false };
+        if self.is_needed(cluster, |profile| owner.is(profile)) {
+            return true;
+        }
         let held = self.clusters.get(cluster).into_iter().flat_map(|server| &server.inventories);
         let mut held = held.filter(|(profile, _)| owner.is(profile));
         held.any(|(_, stored)| stored.inventory.objects.iter().any(|key| self.is_refused(cluster, &key.name)))
+    }
+
+    /// Whether a profile that is held up on a cluster which refuses something for ever needs this one.
+    pub(crate) fn is_needed(&self, cluster: &str, is_it: impl Fn(&ProfileId) -> bool) -> bool {
+        let held = self.clusters.get(cluster).into_iter().flat_map(|server| server.inventories.values());
+        self.is_refusing(cluster) && held.flat_map(|stored| &stored.inventory.depends_on).any(is_it)
     }
 
     /// Whether a cluster refuses something for ever.
