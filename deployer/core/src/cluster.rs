@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use sluice_api::model::Dependencies;
 use sluice_api::{ObjectKey, ProfileId};
 use sluice_protocol::{CallId, Shard};
 
 use crate::call_queue::CallQueue;
 use crate::claims::Claims;
-use crate::dependencies::Dependencies;
 use crate::error::Error;
 use crate::inventory::Inventory;
 use crate::job::{Ended, Job, JobContext, MakerRow};
@@ -20,6 +20,8 @@ mod kinds;
 mod needs;
 mod opening;
 mod reachability;
+
+pub(crate) use needs::{Others, Unmet};
 
 pub(crate) struct Cluster {
     /// Number of shards of every table.
@@ -60,8 +62,6 @@ pub(crate) struct Outcome {
     pub(crate) trouble: Option<Option<String>>,
     /// Profiles that wait for others than before.
     pub(crate) waits: Vec<ProfileId>,
-    /// Profiles that are to be removed and are held by others, and what to say of it.
-    pub(crate) held: Vec<(ProfileId, String)>,
     /// For the first time a profile has an object of a kind that can come and go.
     pub(crate) custom_kinds: bool,
     /// When to be asked again.
@@ -211,8 +211,8 @@ impl Cluster {
         now: i64,
         f: impl FnOnce(&mut Job, &mut JobContext<'_>) -> Ended,
     ) -> Option<Ended> {
-        let needs = self.needs(profile);
-        let job = self.jobs.get_mut(profile)?;
+        // It looks at the others.
+        let (id, mut job) = self.jobs.remove_entry(profile)?;
         if let Some(at) = job.retry_at {
             self.retries.remove(&(at, profile.clone()));
         }
@@ -223,12 +223,12 @@ impl Cluster {
             is_management: self.is_management,
             late: self.calls.late(),
             all_said: self.all_said,
-            needs,
+            others: Others { dependencies: &self.dependencies, jobs: &self.jobs },
             live: &mut self.live,
             claims: &mut self.claims,
             calls: &mut calls,
         };
-        let ended = f(job, &mut context);
+        let ended = f(&mut job, &mut context);
         if let Some(at) = job.retry_at {
             self.retries.insert((at, profile.clone()));
         }
@@ -236,6 +236,7 @@ impl Cluster {
             true => self.deferred.insert(profile.clone()),
             false => self.deferred.remove(profile),
         };
+        self.jobs.insert(id, job);
         calls.into_iter().for_each(|request| self.calls.push(request, Some(profile.clone())));
         Some(ended)
     }
@@ -255,7 +256,6 @@ impl Cluster {
         self.note_needs(profile);
         if let Some(job) = self.jobs.get_mut(profile) {
             outcome.waits.extend(job.takes_new_wait().then(|| profile.clone()));
-            outcome.held.extend(job.held_by().map(|text| (profile.clone(), text)));
         }
         match ended {
             None | Some(Ended::NotYet) => {}

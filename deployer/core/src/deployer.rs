@@ -134,9 +134,6 @@ impl Deployer {
         for profile in outcome.waits {
             self.begun(cluster, &profile, step);
         }
-        for (profile, text) in outcome.held {
-            self.note(ProblemKey::on(cluster, About::Profile(profile)), Some(text.into()), step);
-        }
         for (profile, ended) in outcome.ended {
             self.ended(cluster, &profile, ended, step);
         }

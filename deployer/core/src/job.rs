@@ -8,7 +8,7 @@ use sluice_protocol::Shard;
 use sluice_protocol::rows::{Policy, State};
 
 use crate::claims::Claims;
-use crate::dependencies::Needs;
+use crate::cluster::Others;
 use crate::inventory::Stored;
 use crate::late_calls::LateCalls;
 use crate::order::Wave;
@@ -121,7 +121,7 @@ pub(crate) struct JobContext<'a> {
     pub(crate) late: &'a LateCalls,
     /// Whether every renderer has said that all its rows are there.
     pub(crate) all_said: bool,
-    pub(crate) needs: Needs,
+    pub(crate) others: Others<'a>,
     pub(crate) live: &'a mut HashMap<ObjectKey, Live>,
     pub(crate) claims: &'a mut Claims,
     pub(crate) calls: &'a mut Vec<Request>,
@@ -280,7 +280,7 @@ impl Job {
             calls.into_iter().for_each(|request| self.call(request, context));
             return Ended::NotYet;
         }
-        if let Some(ended) = self.wait_for_others(&desired, context) {
+        if let Some(ended) = self.wait_for_others(untouchable, context) {
             return ended;
         }
         let nothing = self.run.objects.is_empty() && self.run.releases.is_empty();

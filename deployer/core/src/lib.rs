@@ -16,7 +16,6 @@ mod claims;
 mod cluster;
 mod configuration;
 mod conflict;
-mod dependencies;
 mod deployer;
 mod error;
 mod inventory;

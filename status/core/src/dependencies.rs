@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use sluice_api::model::{Cluster, Dependents, Fleet, Profile, prerequisites};
-use sluice_api::{ObjectKey, ProfileId};
+use sluice_api::{ObjectKey, ProfileId, object};
 
 /// All profiles that depend on others, those that can be read with what they say.
 #[derive(Debug, Default)]
@@ -27,9 +27,9 @@ impl KnownDependencies {
             return BTreeSet::new();
         }
         let id = ProfileId::new(&*key.namespace, &*key.name);
-        let needs = if gone { BTreeSet::new() } else { prerequisites(&id, manifest) };
-        let (has_needs, concerned) = (!needs.is_empty(), self.dependents.change(&id, needs));
-        match has_needs.then(|| Profile::read(manifest).ok()).flatten() {
+        let needs = prerequisites(&id, object::at(manifest, &["spec", "dependsOn"]).filter(|_| !gone));
+        let concerned = self.dependents.change(&id, &needs);
+        match (!needs.is_empty()).then(|| Profile::read(manifest).ok()).flatten() {
             Some(profile) => drop(self.profiles.insert(id, profile)),
             None => drop(self.profiles.remove(&id)),
         }

@@ -6,30 +6,20 @@
 
 // D-0926: what a profile depends on goes where the profile goes.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::Value;
+use std::collections::BTreeSet;
 
 use super::cluster::Cluster;
+use super::dependencies::Dependencies;
 use super::fleet::Fleet;
 use super::profile::Profile;
-use crate::object;
 use crate::profile::ProfileId;
 
-/// Which profiles depend on which, both ways. Empty where no profile depends on another one.
+/// Which profiles depend on which, as far as that says where they go.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dependents {
-    needs: BTreeMap<ProfileId, BTreeSet<ProfileId>>,
-    by_prerequisite: BTreeMap<ProfileId, BTreeSet<ProfileId>>,
+    index: Dependencies,
     /// Whether prerequisites go only where they select clusters themselves.
     is_off: bool,
-}
-
-/// What a manifest of a profile depends on: profiles of its own kind and namespace. Also of one that cannot be read otherwise.
-pub fn prerequisites(id: &ProfileId, manifest: &Value) -> BTreeSet<ProfileId> {
-    let names = object::at(manifest, &["spec", "dependsOn"]).and_then(Value::as_array).into_iter().flatten();
-    let names = names.filter_map(Value::as_str).filter(|name| !name.is_empty());
-    names.map(|name| ProfileId::new(&*id.namespace, name)).collect()
 }
 
 // === impl Dependents ===
@@ -41,29 +31,15 @@ impl Dependents {
     }
 
     /// A profile is another one now, and depends on these. Whose clusters may be others because of that, directly or not.
-    pub fn change(&mut self, id: &ProfileId, needs: BTreeSet<ProfileId>) -> BTreeSet<ProfileId> {
-        let mut concerned = BTreeSet::new();
-        let before = self.needs.remove(id).unwrap_or_default();
-        if self.is_off || (before.is_empty() && needs.is_empty()) {
-            return concerned;
+    pub fn change(&mut self, id: &ProfileId, needs: &BTreeSet<ProfileId>) -> BTreeSet<ProfileId> {
+        if self.is_off {
+            return BTreeSet::new();
         }
-        for other in &before {
-            if let Some(those) = self.by_prerequisite.get_mut(other) {
-                those.remove(id);
-                if those.is_empty() {
-                    self.by_prerequisite.remove(other);
-                }
-            }
-        }
-        for other in &needs {
-            self.by_prerequisite.entry(other.clone()).or_default().insert(id.clone());
-        }
-        let mut ahead: Vec<ProfileId> = before.into_iter().chain(needs.iter().cloned()).collect();
-        if !needs.is_empty() {
-            self.needs.insert(id.clone(), needs);
-        }
+        let dropped = self.index.set(id, needs).unwrap_or_default();
+        let (mut ahead, mut concerned) = (dropped.into_iter().collect::<Vec<_>>(), BTreeSet::new());
+        ahead.extend(needs.iter().cloned());
         while let Some(other) = ahead.pop() {
-            let below = self.needs.get(&other).into_iter().flatten().cloned().collect::<Vec<_>>();
+            let below: Vec<_> = self.index.of(&other).cloned().collect();
             if concerned.insert(other) {
                 ahead.extend(below);
             }
@@ -73,7 +49,7 @@ impl Dependents {
 
     /// All profiles that others depend on.
     pub fn prerequisites(&self) -> impl Iterator<Item = &ProfileId> {
-        self.by_prerequisite.keys()
+        self.index.needed()
     }
 
     /// Whether a profile is for a cluster: by what it says, or because one that depends on it is. `find` knows those that can be read.
@@ -84,7 +60,7 @@ impl Dependents {
         find: impl Fn(&ProfileId) -> Option<&'p Profile>,
     ) -> bool {
         let is_for = |dependent: &ProfileId| find(dependent).is_some_and(|one| one.is_for(cluster, fleet));
-        profile.is_for(cluster, fleet) || self.all_dependents(&profile.id).into_iter().any(is_for)
+        profile.is_for(cluster, fleet) || self.all_of(profile, &find).into_iter().any(is_for)
     }
 
     /// Why it is not known whether a profile is for further clusters.
@@ -98,16 +74,23 @@ impl Dependents {
             Some(one) => one.unsure(fleet).map(|why| format!("{dependent}, which depends on it: {why}")),
             None => Some(format!("{dependent}, which depends on it, cannot be read")),
         };
-        profile.unsure(fleet).or_else(|| self.all_dependents(&profile.id).into_iter().find_map(of))
+        profile.unsure(fleet).or_else(|| self.all_of(profile, &find).into_iter().find_map(of))
     }
 
-    /// Those that depend on a profile, and those that depend on them.
-    fn all_dependents(&self, id: &ProfileId) -> BTreeSet<&ProfileId> {
-        let mut ahead: Vec<_> = self.by_prerequisite.get(id).into_iter().flatten().collect();
-        let mut all = BTreeSet::new();
+    /// Those that depend on a profile, and those that depend on them. A tenant lets nothing be deployed that is not its own: it would
+    /// be with the rights of somebody else.
+    fn all_of<'p>(
+        &self,
+        profile: &'p Profile,
+        find: &impl Fn(&ProfileId) -> Option<&'p Profile>,
+    ) -> BTreeSet<&ProfileId> {
+        let (mut ahead, mut all) = (vec![&profile.id], BTreeSet::new());
         while let Some(id) = ahead.pop() {
-            if all.insert(id) {
-                ahead.extend(self.by_prerequisite.get(id).into_iter().flatten());
+            for dependent in self.index.dependents(id) {
+                let account = find(dependent).and_then(|one| one.account.as_ref());
+                if (account.is_none() || account == profile.account.as_ref()) && all.insert(dependent) {
+                    ahead.push(dependent);
+                }
             }
         }
         all
@@ -123,6 +106,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::ServiceAccount;
 
     fn profile(name: &str, env: &str) -> Profile {
         let manifest = json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": name},
@@ -160,31 +144,31 @@ mod tests {
     fn a_prerequisite_goes_where_those_go_that_depend_on_it() {
         let all = [profile("app", "prod"), profile("base", "none"), profile("root", "test")];
         let mut dependents = Dependents::default();
-        assert_eq!(dependents.change(&id("base"), ids(&["root"])), ids(&["root"]));
+        assert_eq!(dependents.change(&id("base"), &ids(&["root"])), ids(&["root"]));
         assert_eq!(
-            dependents.change(&id("app"), ids(&["base"])),
+            dependents.change(&id("app"), &ids(&["base"])),
             ids(&["base", "root"]),
             "one after another"
         );
         assert_eq!(
-            dependents.change(&id("app"), ids(&["base"])),
+            dependents.change(&id("app"), &ids(&["base"])),
             ids(&["base", "root"]),
             "its clusters may be others"
         );
         assert_eq!(places(&dependents, &all, "app"), ["one"]);
         assert_eq!(places(&dependents, &all, "base"), ["one"]);
         assert_eq!(places(&dependents, &all, "root"), ["one", "two"]);
-        assert_eq!(dependents.change(&id("app"), BTreeSet::new()), ids(&["base", "root"]));
+        assert_eq!(dependents.change(&id("app"), &BTreeSet::new()), ids(&["base", "root"]));
         assert!(places(&dependents, &all, "base").is_empty());
         let mut off = Dependents::off();
-        assert!(off.change(&id("app"), ids(&["base"])).is_empty() && places(&off, &all, "base").is_empty());
+        assert!(off.change(&id("app"), &ids(&["base"])).is_empty() && places(&off, &all, "base").is_empty());
     }
 
     #[test]
     fn who_cannot_be_read_makes_unsure_what_it_depends_on() {
         let base = profile("base", "none");
         let mut dependents = Dependents::default();
-        dependents.change(&id("app"), ids(&["base"]));
+        dependents.change(&id("app"), &ids(&["base"]));
         let unsure = dependents.unsure(&base, &fleet(), |_| None).unwrap();
         assert_eq!(unsure, "ClusterProfile app, which depends on it, cannot be read");
         let app = profile("app", "prod");
@@ -192,22 +176,32 @@ mod tests {
     }
 
     #[test]
-    fn what_a_manifest_depends_on_is_of_its_kind_and_namespace() {
-        let manifest = json!({"spec": {"dependsOn": ["base", "", 3], "tier": "wrong"}});
-        let of = |id: ProfileId| prerequisites(&id, &manifest);
-        assert_eq!(of(ProfileId::new("team", "app")), [ProfileId::new("team", "base")].into());
-        assert_eq!(of(id("app")), ids(&["base"]));
+    fn a_tenant_takes_nothing_along_that_is_not_its_own() {
+        let account = |name: &str| Some(ServiceAccount { namespace: "team".into(), name: name.into() });
+        let of = |profile: Profile, account| Profile { account, ..profile };
+        let (app, base) = (profile("app", "prod"), profile("base", "none"));
+        let mut dependents = Dependents::default();
+        dependents.change(&id("app"), &ids(&["base"]));
+        for (of_app, of_base, goes) in [
+            (account("a"), None, false),
+            (account("a"), account("b"), false),
+            (account("a"), account("a"), true),
+            (None, account("b"), true),
+        ] {
+            let all = [of(app.clone(), of_app), of(base.clone(), of_base)];
+            assert_eq!(places(&dependents, &all, "base").len(), usize::from(goes), "{all:?}");
+        }
     }
 
     #[test]
     fn a_circle_ends_nothing() {
         let all = [profile("a", "none"), profile("b", "none")];
         let mut dependents = Dependents::default();
-        dependents.change(&id("a"), ids(&["b"]));
-        dependents.change(&id("b"), ids(&["a"]));
+        dependents.change(&id("a"), &ids(&["b"]));
+        dependents.change(&id("b"), &ids(&["a"]));
         assert!(places(&dependents, &all, "a").is_empty());
-        dependents.change(&id("a"), BTreeSet::new());
-        dependents.change(&id("b"), BTreeSet::new());
+        dependents.change(&id("a"), &BTreeSet::new());
+        dependents.change(&id("b"), &BTreeSet::new());
         assert_eq!(dependents, Dependents::default());
     }
 }

@@ -6,6 +6,7 @@
 mod cluster;
 mod cluster_set;
 mod criteria;
+mod dependencies;
 mod dependents;
 mod event_source;
 mod feature;
@@ -26,7 +27,8 @@ mod trigger;
 pub use cluster::{Cluster, KubeconfigRef};
 pub use cluster_set::{ClusterSet, ClusterSetId};
 pub use criteria::Criteria;
-pub use dependents::{Dependents, prerequisites};
+pub use dependencies::{Dependencies, prerequisites};
+pub use dependents::Dependents;
 pub use event_source::{CelRule, EventSource, ResourceSelector};
 pub use feature::Feature;
 pub use fleet::{Fleet, FleetChange, KnownSet, NOTHING_WITHDRAWN, Selection, Selections, not_registered};

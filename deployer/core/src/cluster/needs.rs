@@ -1,11 +1,76 @@
 //! Profiles of one cluster that wait for each other.
 
-use std::collections::BTreeSet;
+// D-1052: a profile waits for those that it depends on, and they go after it.
 
-use sluice_api::ProfileId;
+use std::collections::{BTreeMap, BTreeSet};
+
+use sluice_api::model::Dependencies;
+use sluice_api::{ProfileId, ServiceAccount};
 
 use super::Cluster;
-use crate::dependencies::{Needs, Unmet};
+use crate::job::Job;
+
+/// What a profile may know of the others on its cluster.
+pub(crate) struct Others<'a> {
+    pub(super) dependencies: &'a Dependencies,
+    /// All but itself.
+    pub(super) jobs: &'a BTreeMap<ProfileId, Box<Job>>,
+}
+
+/// A profile that another one waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unmet {
+    profile: ProfileId,
+    /// Whether anybody has said that it is for this cluster.
+    is_known: bool,
+}
+
+// === impl Unmet ===
+
+impl Unmet {
+    /// As the original says it.
+    pub(crate) fn text(&self) -> String {
+        let not_found = match self.is_known {
+            true => "",
+            false => ". The ClusterSummary instance for this profile/cluster was not found",
+        };
+        let (kind, name) = (self.profile.kind(), self.profile.object_name());
+        format!("{kind} {name} is a dependency and it is not fully deployed yet{not_found}")
+    }
+}
+
+// === impl Others ===
+
+impl Others<'_> {
+    /// Which of these are not there as they should be.
+    pub(crate) fn unmet(&self, needs: &BTreeSet<ProfileId>) -> Vec<Unmet> {
+        let unmet = |other: &&ProfileId| !self.jobs.get(*other).is_some_and(|job| job.is_provisioned());
+        let told =
+            |other: &ProfileId| Unmet { profile: other.clone(), is_known: self.jobs.contains_key(other) };
+        needs.iter().filter(unmet).map(told).collect()
+    }
+
+    /// The way from a profile with these needs back to itself; both ends are in it.
+    pub(crate) fn circle(&self, profile: &ProfileId, needs: &BTreeSet<ProfileId>) -> Option<Vec<ProfileId>> {
+        let back = |other: &ProfileId| match other == profile {
+            true => Some(vec![profile.clone()]),
+            false => self.dependencies.way(other, profile),
+        };
+        let way = needs.iter().find_map(back)?;
+        Some([vec![profile.clone()], way].concat())
+    }
+
+    /// Who has something in the cluster that needs a profile of this tenant. Of a circle somebody must be the first to go, and what a
+    /// tenant needs of others is no reason for them to stay.
+    pub(crate) fn holding(&self, profile: &ProfileId, tenant: Option<&ServiceAccount>) -> Vec<ProfileId> {
+        let holds = |other: &&ProfileId| {
+            self.jobs.get(*other).is_some_and(|job| {
+                job.inventory().is_some() && (job.tenant().is_none() || job.tenant() == tenant)
+            }) && self.dependencies.way(profile, other).is_none()
+        };
+        self.dependencies.dependents(profile).filter(holds).cloned().collect()
+    }
+}
 
 impl Cluster {
     /// What a profile needs may be something else now: who waits because of that looks again.
@@ -14,7 +79,7 @@ impl Cluster {
         let needs = self.jobs.get(profile).and_then(|job| job.needs()).unwrap_or(&nothing);
         let Some(dropped) = self.dependencies.set(profile, needs) else { return };
         let dependents = self.dependencies.dependents(profile).cloned();
-        let concerned = dropped.into_iter().chain(dependents).chain([profile.clone()]).collect();
+        let concerned = dropped.into_iter().chain(dependents).collect();
         self.ask_waiting(concerned);
     }
 
@@ -36,27 +101,6 @@ impl Cluster {
             if self.jobs.get(&profile).is_some_and(|job| job.awaits()) {
                 self.claims.ask(&profile);
             }
-        }
-    }
-
-    /// What a profile must look at before it begins.
-    pub(super) fn needs(&self, profile: &ProfileId) -> Needs {
-        if self.dependencies.is_empty() {
-            return Needs::default();
-        }
-        let unmet = |other: &&ProfileId| !self.jobs.get(*other).is_some_and(|job| job.is_provisioned());
-        let told =
-            |other: &ProfileId| Unmet { profile: other.clone(), is_known: self.jobs.contains_key(other) };
-        // Of a circle somebody must be the first to go.
-        let holds = |other: &&ProfileId| {
-            let has_something = self.jobs.get(*other).is_some_and(|job| job.inventory().is_some());
-            has_something && self.dependencies.way(profile, other).is_none()
-        };
-        Needs {
-            of: self.dependencies.of(profile).cloned().collect(),
-            unmet: self.dependencies.of(profile).filter(unmet).map(told).collect(),
-            circle: self.dependencies.way(profile, profile),
-            dependents: self.dependencies.dependents(profile).filter(holds).cloned().collect(),
         }
     }
 }

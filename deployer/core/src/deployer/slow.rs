@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::{ClusterRef, ProfileId};
-use sluice_protocol::Step;
 use sluice_protocol::rows::{State, Status};
+use sluice_protocol::{About, ProblemKey, Step};
 
 use super::Deployer;
 use super::reporting::status_row;
@@ -73,6 +73,13 @@ impl Deployer {
             let Some(known) = self.clusters.get(&cluster).filter(|known| known.is_known()) else { continue };
             let Some(job) = known.jobs.get(&profile) else { continue };
             let (origin, time) = (job.origin, job.time);
+            if let (Some(text), Some(held)) = (job.held_by(), job.inventory()) {
+                let status = Status::new(State::Failed, vec![text.clone()]);
+                let subject = self.status_subject(&cluster, &profile, origin);
+                step.publish(status_row(subject, &status, &held.cause, time));
+                self.note(ProblemKey::on(&cluster, About::Profile(profile)), Some(text.into()), step);
+                continue;
+            }
             let Some(desired) = job.target.look() else { continue };
             let status = Status::new(State::Provisioning, job.waits_for()).of(&desired);
             let subject = self.status_subject(&cluster, &profile, origin);

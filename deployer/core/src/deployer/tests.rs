@@ -79,6 +79,16 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
     }
 }
 
+/// A server that refuses objects of this name.
+fn refusing(name: &'static str) -> Fails {
+    Box::new(move |request| match request {
+        Request::Apply { object, .. } if object::name(object) == name => {
+            Some(Failure::new(Class::Refused, "no"))
+        }
+        _ => None,
+    })
+}
+
 fn row_of(profile: &str, desired: Option<Desired>) -> Row {
     let profile = ProfileId::cluster(profile);
     let subject = Subject::Desired { shard: Shard::FIRST, cluster: cluster(), origin: Shard::FIRST, profile };

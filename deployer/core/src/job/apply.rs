@@ -6,7 +6,6 @@ use sluice_api::ObjectKey;
 use sluice_protocol::rows::Desired;
 
 use super::{Ended, Job, JobContext, Knowledge, Phase};
-use crate::dependencies::needed;
 use crate::inventory::Inventory;
 use crate::prepare::Prepared;
 use crate::releases;
@@ -22,7 +21,7 @@ impl Job {
             owner_namespace: self.profile.namespace.clone(),
             cause: desired.cause.clone(),
             leave: desired.leave,
-            depends_on: needed(desired),
+            depends_on: self.needs().cloned().unwrap_or_default(),
             complete: false,
             redeployed: self.inventory().map(|known| known.redeployed.clone()).unwrap_or_default(),
             renewed: self.inventory().map_or(0, |known| known.renewed),

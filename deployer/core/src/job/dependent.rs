@@ -1,13 +1,15 @@
 //! Waiting for other profiles of the same cluster.
 
+// D-1052: a profile waits for those that it depends on, and they go after it.
+
 use std::collections::BTreeSet;
 
-use sluice_api::ProfileId;
-use sluice_protocol::rows::{Desired, State};
+use sluice_api::{ProfileId, ServiceAccount};
+use sluice_protocol::rows::State;
 
 use super::replies::Fault;
 use super::{Ended, Job, JobContext, Phase, Target};
-use crate::dependencies::Unmet;
+use crate::cluster::Unmet;
 
 /// Under this name a circle is kept among the errors.
 const CIRCLE: &str = "spec.dependsOn";
@@ -19,10 +21,22 @@ pub(super) struct Awaited {
     unmet: Vec<Unmet>,
     /// Before it is removed.
     dependents: Vec<ProfileId>,
-    /// Whether nobody has been told yet of what is unmet.
+    /// Whether nobody has been told yet.
     is_new: bool,
-    /// Whether what was looked at is what another maker needed.
-    is_stale: bool,
+}
+
+// === impl Awaited ===
+
+impl Awaited {
+    /// For others than before it has not been told.
+    fn after(self, before: &Self) -> Self {
+        let is_new = before.is_new || (&before.unmet, &before.dependents) != (&self.unmet, &self.dependents);
+        Self { is_new, ..self }
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.unmet.is_empty() && self.dependents.is_empty()
+    }
 }
 
 impl Job {
@@ -32,6 +46,11 @@ impl Job {
             Target::Value(goal) => Some(goal.needs()),
             _ => self.inventory().map(|inventory| &inventory.depends_on),
         }
+    }
+
+    /// For whom it acts, as far as that is known.
+    pub(crate) fn tenant(&self) -> Option<&ServiceAccount> {
+        self.tenant.as_deref()
     }
 
     /// Whether it is on the cluster as its newest row says.
@@ -46,7 +65,7 @@ impl Job {
 
     /// Whether it waits for another profile.
     pub(crate) fn awaits(&self) -> bool {
-        self.awaited.is_stale || !self.awaited.unmet.is_empty() || !self.awaited.dependents.is_empty()
+        !self.awaited.is_nothing()
     }
 
     /// What is said of what it depends on, as the original says it.
@@ -82,21 +101,15 @@ impl Job {
     }
 
     /// Waits for what it depends on, if need be. What is there of it stays, but for what it does not want any more: that may be just what
-    /// the other one lacks.
+    /// the other one lacks. Where nothing is to be done there is nothing to wait for.
     pub(super) fn wait_for_others(
         &mut self,
-        desired: &Desired,
+        untouchable: bool,
         context: &mut JobContext<'_>,
     ) -> Option<Ended> {
         let before = std::mem::take(&mut self.awaited);
-        if desired.dry_run {
-            return None;
-        }
-        if self.needs().is_some_and(|needs| *needs != context.needs.of) {
-            self.awaited.is_stale = true;
-            return Some(self.rest());
-        }
-        if let Some(circle) = context.needs.circle.take() {
+        let needs = self.needs().filter(|needs| !untouchable && !needs.is_empty())?;
+        if let Some(circle) = context.others.circle(&self.profile, needs) {
             let way: Vec<_> = circle.iter().map(ToString::to_string).collect();
             let text = format!(
                 "spec.dependsOn: {} is a circle, of which none can be the first; take one of them out",
@@ -106,29 +119,26 @@ impl Job {
             self.let_go(context);
             return Some(self.settle(context.now));
         }
-        self.awaited.unmet = std::mem::take(&mut context.needs.unmet);
-        if self.awaited.unmet.is_empty() {
+        let unmet = context.others.unmet(needs);
+        if unmet.is_empty() {
             return None;
         }
-        self.awaited.is_new = before.is_new || before.unmet != self.awaited.unmet;
+        self.awaited = Awaited { unmet, ..Awaited::default() }.after(&before);
         self.let_go(context);
-        Some(self.rest())
-    }
-
-    fn rest(&mut self) -> Ended {
         self.run.rest();
         self.phase = Phase::Idle;
-        Ended::NotYet
+        Some(Ended::NotYet)
     }
 
     /// Waits with its removal until those are gone that need it.
     pub(super) fn wait_for_dependents(&mut self, context: &mut JobContext<'_>) -> bool {
-        let dependents = std::mem::take(&mut context.needs.dependents);
-        self.awaited = Awaited { dependents, ..Awaited::default() };
-        let waits = !self.awaited.dependents.is_empty();
-        if waits {
-            self.phase = Phase::Idle;
+        let before = std::mem::take(&mut self.awaited);
+        let dependents = context.others.holding(&self.profile, self.tenant());
+        if dependents.is_empty() {
+            return false;
         }
-        waits
+        self.awaited = Awaited { dependents, ..Awaited::default() }.after(&before);
+        self.phase = Phase::Idle;
+        true
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use sluice_api::model::prerequisites;
 use sluice_api::{Digest, ProfileId};
 use sluice_protocol::Row;
 use sluice_protocol::rows::{Desired, NoContent};
 
-use crate::dependencies::needed;
 use crate::error::Error;
 
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ impl Goal {
         if desired.profile() != *profile {
             return Err(Error::Other(desired.profile()));
         }
-        let needs = needed(&desired);
+        let needs = prerequisites(profile, desired.spec.get("dependsOn"));
         Ok(Self { body: row.body.clone(), digest: row.head.digest, needs, decoded: Some(Arc::new(desired)) })
     }
 

@@ -185,8 +185,8 @@ impl Catalog {
                 if !replace(&mut self.profiles, &id, read) {
                     return Touched::Nothing;
                 }
-                let needs = if gone { BTreeSet::new() } else { prerequisites(&id, object) };
-                self.moved.extend(self.dependents.change(&id, needs));
+                let needs = prerequisites(&id, object::at(object, &["spec", "dependsOn"]).filter(|_| !gone));
+                self.moved.extend(self.dependents.change(&id, &needs));
                 Touched::Profile(id)
             }
             "ConfigMap" | "Secret" => {

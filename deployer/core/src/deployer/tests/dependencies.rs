@@ -9,15 +9,6 @@ fn needing(profile: &str, needs: &[&str]) -> Desired {
     row
 }
 
-fn refusing(name: &'static str) -> Fails {
-    Box::new(move |request| match request {
-        Request::Apply { object, .. } if object::name(object) == name => {
-            Some(Failure::new(Class::Refused, "no"))
-        }
-        _ => None,
-    })
-}
-
 impl Fixture {
     fn said_of(&self, profile: &str) -> String {
         let of = |summary: &&Summary| summary.profile == ProfileId::cluster(profile);
@@ -113,8 +104,14 @@ fn a_removal_waits_for_those_that_need_it_and_says_for_whom() {
     fixture.row("base", Some(needing("base", &[])));
     fixture.row("app", Some(needing("app", &["base"])));
     fixture.row("base", None);
-    assert_eq!(fixture.names(), ["app", "base"]);
+    assert_eq!(
+        (fixture.names(), fixture.problem_of("base")),
+        (vec!["app", "base"], None),
+        "it may be gone in a moment"
+    );
+    (0..3).for_each(|_| fixture.wait());
     assert!(fixture.problem_of("base").unwrap().contains("ClusterProfile app needs it on this cluster"));
+    assert_eq!(fixture.state("base"), Some(State::Failed));
     // Only the dependency is taken out.
     fixture.row("app", Some(needing("app", &[])));
     assert_eq!((fixture.names(), fixture.problem_of("base")), (vec!["app"], None));
@@ -176,8 +173,17 @@ fn a_circle_is_a_problem_that_names_it_and_ends_when_one_leaves_it() {
 }
 
 #[test]
-fn profiles_of_a_namespace_need_those_of_the_same() {
-    let mut row = needing("app", &["base"]);
-    (row.owner_kind, row.owner_namespace) = ("Profile".into(), "team".into());
-    assert_eq!(crate::dependencies::needed(&row), [ProfileId::new("team", "base")].into());
+fn what_a_tenant_needs_holds_only_what_is_its_own() {
+    let tenant =
+        |name: &str| Some(sluice_api::ServiceAccount { namespace: "team".into(), name: name.into() });
+    for (of_base, of_app, holds) in
+        [(None, tenant("a"), false), (tenant("b"), tenant("a"), false), (tenant("a"), tenant("a"), true)]
+    {
+        let mut fixture = Fixture::new();
+        fixture.reach();
+        fixture.row("base", Some(Desired { account: of_base, ..needing("base", &[]) }));
+        fixture.row("app", Some(Desired { account: of_app, ..needing("app", &["base"]) }));
+        fixture.row("base", None);
+        assert_eq!(fixture.names().contains(&"base"), holds);
+    }
 }

@@ -27,15 +27,6 @@ fn one_after_another() -> Desired {
     ordered("p", vec![("first", vec![one]), ("second", vec![two]), ("third", vec![three])])
 }
 
-fn refusing(name: &'static str) -> Fails {
-    Box::new(move |request| match request {
-        Request::Apply { object, .. } if object::name(object) == name => {
-            Some(Failure::new(Class::Refused, "no"))
-        }
-        _ => None,
-    })
-}
-
 impl Fixture {
     fn errors(&self, profile: &str) -> Vec<String> {
         self.statuses[profile].as_ref().unwrap().errors.clone()

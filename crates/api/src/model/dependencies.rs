@@ -1,80 +1,36 @@
-//! Which profiles of a cluster need which others: `spec.dependsOn`.
-
-// D-1052: a profile waits for those that it depends on, and they go after it.
+//! Which profiles need which others: `spec.dependsOn`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use sluice_api::ProfileId;
-use sluice_protocol::rows::Desired;
+
+use crate::profile::ProfileId;
 
 /// Both directions. Profiles that need nothing and that nobody needs are not in it.
-#[derive(Debug, Default)]
-pub(crate) struct Dependencies {
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dependencies {
     needs: BTreeMap<ProfileId, BTreeSet<ProfileId>>,
     needed_by: BTreeMap<ProfileId, BTreeSet<ProfileId>>,
 }
 
-/// What one profile must look at before it begins.
-#[derive(Debug, Default)]
-pub(crate) struct Needs {
-    /// What it needed when that was looked at: another maker may have the name by now.
-    pub(crate) of: BTreeSet<ProfileId>,
-    /// What it needs and is not there as it should be.
-    pub(crate) unmet: Vec<Unmet>,
-    /// The way from the profile back to itself.
-    pub(crate) circle: Option<Vec<ProfileId>>,
-    /// Who has something in the cluster that needs it.
-    pub(crate) dependents: Vec<ProfileId>,
-}
-
-/// A profile that another one waits for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unmet {
-    pub(crate) profile: ProfileId,
-    /// Whether anybody has said that it is for this cluster.
-    pub(crate) is_known: bool,
-}
-
-/// What a row says that its profile needs: profiles of its own kind.
-pub(crate) fn needed(desired: &Desired) -> BTreeSet<ProfileId> {
-    let names = desired.spec.get("dependsOn").and_then(Value::as_array).into_iter().flatten();
+/// What a profile says that it depends on, by the value of `spec.dependsOn`: profiles of its own kind and namespace. Also where the
+/// profile cannot be read otherwise.
+pub fn prerequisites(id: &ProfileId, names: Option<&Value>) -> BTreeSet<ProfileId> {
+    let names = names.and_then(Value::as_array).into_iter().flatten();
     let names = names.filter_map(Value::as_str).filter(|name| !name.is_empty());
-    names.map(|name| ProfileId::new(&*desired.owner_namespace, name)).collect()
-}
-
-// === impl Unmet ===
-
-impl Unmet {
-    /// As the original says it.
-    pub(crate) fn text(&self) -> String {
-        let not_found = match self.is_known {
-            true => "",
-            false => ". The ClusterSummary instance for this profile/cluster was not found",
-        };
-        let profile = &self.profile;
-        format!(
-            "{} {} is a dependency and it is not fully deployed yet{not_found}",
-            profile.kind(),
-            profile.object_name()
-        )
-    }
+    names.map(|name| ProfileId::new(&*id.namespace, name)).collect()
 }
 
 // === impl Dependencies ===
 
 impl Dependencies {
     /// Whether nobody needs anything.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.needs.is_empty()
     }
 
     /// A profile needs these and no others. Whom it needed and does not any more; `None` where nothing is new.
-    pub(crate) fn set(
-        &mut self,
-        profile: &ProfileId,
-        needs: &BTreeSet<ProfileId>,
-    ) -> Option<BTreeSet<ProfileId>> {
+    pub fn set(&mut self, profile: &ProfileId, needs: &BTreeSet<ProfileId>) -> Option<BTreeSet<ProfileId>> {
         let before = self.needs.get(profile);
         if before.map_or(needs.is_empty(), |before| before == needs) {
             return None;
@@ -97,18 +53,23 @@ impl Dependencies {
         Some(before.difference(needs).cloned().collect())
     }
 
+    /// All that somebody needs.
+    pub fn needed(&self) -> impl Iterator<Item = &ProfileId> {
+        self.needed_by.keys()
+    }
+
     /// What a profile needs.
-    pub(crate) fn of(&self, profile: &ProfileId) -> impl Iterator<Item = &ProfileId> {
+    pub fn of(&self, profile: &ProfileId) -> impl Iterator<Item = &ProfileId> {
         self.needs.get(profile).into_iter().flatten()
     }
 
     /// Who needs a profile.
-    pub(crate) fn dependents(&self, profile: &ProfileId) -> impl Iterator<Item = &ProfileId> {
+    pub fn dependents(&self, profile: &ProfileId) -> impl Iterator<Item = &ProfileId> {
         self.needed_by.get(profile).into_iter().flatten()
     }
 
     /// A way from one profile to another one that it needs, directly or not; both ends are in it.
-    pub(crate) fn way(&self, from: &ProfileId, to: &ProfileId) -> Option<Vec<ProfileId>> {
+    pub fn way(&self, from: &ProfileId, to: &ProfileId) -> Option<Vec<ProfileId>> {
         let (mut ways, mut seen) = (vec![vec![from.clone()]], BTreeSet::new());
         while let Some(way) = ways.pop() {
             let next = way.last().map(|last| self.of(last)).into_iter().flatten();
@@ -138,6 +99,15 @@ mod tests {
 
     fn ids(names: &[&str]) -> BTreeSet<ProfileId> {
         names.iter().map(|name| id(name)).collect()
+    }
+
+    #[test]
+    fn what_is_written_is_of_the_same_kind_and_namespace() {
+        let names = serde_json::json!(["base", "", 3]);
+        let of = |id: ProfileId| prerequisites(&id, Some(&names));
+        assert_eq!(of(ProfileId::new("team", "app")), [ProfileId::new("team", "base")].into());
+        assert_eq!(of(id("app")), ids(&["base"]));
+        assert_eq!(prerequisites(&id("app"), Some(&"base".into())), ids(&[]));
     }
 
     #[test]
