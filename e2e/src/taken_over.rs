@@ -160,8 +160,8 @@ async fn make_namespace(fleet: &Fleet, place: &str, name: &str) -> anyhow::Resul
         .await
 }
 
-/// Which objects there are, as only their makers see them: uid, generation, and everything but metadata and status, whose writers are
-/// others.
+/// Which objects there are, as only their makers see them: uid, generation, and everything but metadata, and of Sveltos' own kinds
+/// their status, which Sluice writes.
 ///
 /// # Errors
 /// When a server does not answer, or one is gone.
@@ -172,7 +172,9 @@ pub async fn contents(fleet: &Fleet, places: &[Place]) -> anyhow::Result<Vec<Val
             fleet.at(place)?.get(key).await?.with_context(|| format!("{place}: {key} is gone"))?;
         let (uid, generation) = (object["metadata"]["uid"].clone(), object["metadata"]["generation"].clone());
         object["metadata"] = json!({"uid": uid, "generation": generation});
-        object["status"] = Value::Null;
+        if key.gvk.group.ends_with("projectsveltos.io") {
+            object["status"] = Value::Null;
+        }
         all.push(object);
     }
     Ok(all)

@@ -23,7 +23,8 @@ use crate::world::{World, cluster_ref};
 const CONFLICTS: [&str; 2] = ["A conflict was detected", "is already made on"];
 
 /// What a profile may say where the server refuses an object, which another one may wait for.
-const REFUSED: [&str; 3] = [INVALID, "has taken it over", "waits for what failed before it"];
+const REFUSED: [&str; 4] =
+    [INVALID, "has taken it over", "waits for what failed before it", "needs it on this cluster"];
 
 impl Schedule {
     /// What is there must be what should be, and what the deployers say of it must be so.
@@ -86,10 +87,7 @@ impl Schedule {
                 CONFLICTS.iter().any(|conflict| error.contains(conflict))
                     || (refuses && REFUSED.iter().any(|refused| error.contains(refused)))
             };
-            let name = self.world.clusters.keys().find(|name| cluster_ref(name) == *cluster);
-            let is_needed = name.is_some_and(|name| self.world.is_needed(name, |id| id == profile));
             let expected = match status.state {
-                State::Held if is_needed => true,
                 State::Held | State::Provisioning => false,
                 State::Provisioned | State::DryRun => status.errors.is_empty(),
                 State::Failed => status.errors.iter().all(lost),

@@ -42,10 +42,6 @@ pub(crate) struct Lasting {
 /// What may be invalid.
 const NAMES: [&str; 7] = ["each-s1", "each-", "more-", "all-", "own", "both", "here-"];
 
-/// In which order profiles deploy objects whose names begin so.
-const ORDERS: [&[&str]; 4] =
-    [&["each-", "more-each-"], &["all-", "more-all-", "both"], &["own", "both"], &["here-", "share-"]];
-
 impl Lasting {
     /// That of a schedule, if it has one. It draws by itself: other schedules are as they would be without it.
     pub(crate) fn of(seed: u64) -> Option<Self> {
@@ -63,12 +59,17 @@ impl Lasting {
 
     /// Whether it is about this object, or about one that comes before it in its profile: it waits for that.
     pub(crate) fn is_about(self, cluster: &str, name: &str) -> bool {
-        let is_refused = |name: &str| name.starts_with(self.start) || self.start.starts_with(name);
-        let comes_after = |order: &&[&str]| {
-            let place = order.iter().position(|start| name.starts_with(start));
-            place.is_some_and(|place| order[..place].iter().any(|before| is_refused(before)))
-        };
-        self.cluster == cluster && (name.starts_with(self.start) || ORDERS.iter().any(comes_after))
+        let is_refused = |name: &str| name.starts_with(self.start);
+        self.cluster == cluster && (is_refused(name) || before(name).iter().any(|name| is_refused(name)))
+    }
+}
+
+/// What profiles deploy before an object: names, or how they begin.
+fn before(name: &str) -> Vec<&str> {
+    match name.strip_prefix("more-") {
+        Some(first) => vec![first],
+        None if name == "both" => vec!["all-", "more-all-", "own"],
+        None => Vec::new(),
     }
 }
 
