@@ -120,7 +120,7 @@ impl Site {
 
     /// Who writes objects for this tenant; without one the deployer does it for itself. Everything else it does for itself: what it
     /// looks at tells it what to plan, and tells the tenant nothing.
-    fn caller(&self, account: Option<ServiceAccount>) -> Result<Caller, Failure> {
+    pub(crate) fn caller(&self, account: Option<ServiceAccount>) -> Result<Caller, Failure> {
         let there = |account: &ServiceAccount| match self.kept {
             Kept::Registered => account.in_clusters(),
             Kept::Management => account.clone(),

@@ -64,7 +64,7 @@ fn lacks_right(message: &str) -> bool {
 
 /// Who needs a right, and how to give it. Others than the authorizer refuse too, as quotas do: of these only the words of the
 /// server count.
-fn remedy_of_403(message: &str, rights: Rights<'_>) -> String {
+pub(crate) fn remedy_of_403(message: &str, rights: Rights<'_>) -> String {
     match rights {
         Rights::Kubeconfig => "; allow it to the user of the cluster's kubeconfig".to_owned(),
         Rights::Stage => match remedy_of_denial(message) {

@@ -5,6 +5,7 @@
 mod access;
 mod api;
 mod args;
+mod checks;
 mod failure;
 mod own;
 mod restores;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use kube::Client;
-use sluice_api::ClusterRef;
+use sluice_api::model::Check;
+use sluice_api::{ClusterRef, ServiceAccount};
 use sluice_bus::{Effects, Lease, MEMBER_TTL, Outputs, ReadSpec, ShardSpec, Supervisor, Tally, drive};
 use sluice_deployer_core::{
-    Class, Config, Configuration, Deployer, Effect, ExternalInput, Failure, Reply, Request,
+    CheckId, Class, Config, Configuration, Deployer, Effect, ExternalInput, Failure, Reply, Request,
     cluster_configuration, cluster_summary,
 };
 use sluice_kube::definitions;
@@ -20,6 +21,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 
 use crate::api::{Site, TIMEOUT};
+use crate::checks::{Asking, Checks, Turns};
 use crate::own;
 use crate::sites::Sites;
 use crate::{access, restores};
@@ -34,6 +36,7 @@ pub(crate) struct Shared {
     /// Changes when the management cluster went back.
     pub(crate) renewed: watch::Receiver<u64>,
     projector: Projector,
+    turns: Turns,
 }
 
 /// Runs the deployer until the context stops.
@@ -50,6 +53,7 @@ pub async fn run(context: Context, management: Client, feed: ClusterFeed) -> any
         management: Site::management(management.clone()),
         renewed,
         projector: Projector::start(&context, management, "sluice-deployer"),
+        turns: Turns::default(),
     };
     context.wait_for("the registered clusters", async move { feed.synced().await });
     let (all, renew, stop) = (shared.clone(), Arc::new(renew), context.tasks.stop().clone());
@@ -105,6 +109,8 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         projector: shared.projector.clone(),
         sites: HashMap::new(),
         kinds: HashMap::new(),
+        checks: Checks::default(),
+        turns: shared.turns.clone(),
         configurations: write_configurations(shared.projector.clone(), &tasks),
         changes,
         sender,
@@ -140,6 +146,8 @@ struct Shell {
     sites: HashMap<ClusterRef, Arc<Site>>,
     /// Watches of the definitions of kinds.
     kinds: HashMap<ClusterRef, AbortHandle>,
+    checks: Checks,
+    turns: Turns,
     configurations: mpsc::UnboundedSender<Configuration>,
     changes: mpsc::UnboundedReceiver<(ClusterRef, Option<Arc<Site>>)>,
     sender: mpsc::UnboundedSender<ExternalInput>,
@@ -154,6 +162,7 @@ impl Shell {
         if let Some(watch) = self.kinds.remove(cluster) {
             watch.abort();
         }
+        self.checks.end_all(cluster);
         match self.changes.try_recv() {
             Ok((changed, Some(site))) => drop(self.sites.insert(changed, site)),
             Ok((changed, None)) => drop(self.sites.remove(&changed)),
@@ -178,6 +187,19 @@ impl Shell {
         if let Some(former) = self.kinds.insert(cluster, task) {
             former.abort();
         }
+    }
+
+    /// Where nobody knows how to reach the cluster, that is said by a switch before long.
+    fn check(
+        &mut self,
+        cluster: ClusterRef,
+        id: CheckId,
+        check: Arc<Check>,
+        account: Option<ServiceAccount>,
+    ) {
+        let Some(site) = self.sites.get(&cluster).cloned() else { return };
+        let (sender, turns) = (self.sender.clone(), self.turns.clone());
+        self.checks.begin(site, Asking { cluster, id, check, account, sender, turns }, &self.tasks);
     }
 
     fn call(&self, cluster: ClusterRef, id: CallId, request: Request) {
@@ -232,6 +254,8 @@ impl Effects<Deployer> for Shell {
             Effect::Switch(cluster) => self.switch(&cluster),
             Effect::FollowKinds(cluster) => self.follow_kinds(cluster),
             Effect::Call(cluster, id, request) => self.call(cluster, id, request),
+            Effect::Check(cluster, id, check, account) => self.check(cluster, id, check, account),
+            Effect::EndCheck(cluster, id) => self.checks.end(&cluster, id),
             Effect::Summary(summary) => {
                 let (key, object) = cluster_summary(&summary);
                 self.projector.project(key, object);

@@ -63,10 +63,22 @@ pub(crate) fn own<'a>(is_management: bool) -> Rights<'a> {
 impl Caller {
     /// What an error of its call means.
     pub(crate) fn failure(&self, error: &kube::Error, planned: bool) -> Failure {
-        let rights = match &self.acting {
+        failure::of(error, planned, self.rights())
+    }
+
+    /// What to do about an error of a watch, if it is that something is not allowed.
+    pub(crate) fn remedy(&self, error: &str) -> String {
+        if error.contains(" is forbidden") {
+            failure::remedy_of_403(error, self.rights())
+        } else {
+            String::new()
+        }
+    }
+
+    fn rights(&self) -> Rights<'_> {
+        match &self.acting {
             Some(acting) => Rights::Tenant(acting),
             None => own(self.is_management),
-        };
-        failure::of(error, planned, rights)
+        }
     }
 }

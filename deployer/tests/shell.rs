@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kube::Client;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use sluice_api::model::INVENTORY;
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_bus::{Bus, problem_feed};
@@ -110,6 +110,11 @@ fn wanted(profile: &str, objects: Vec<Value>) -> Publish {
 }
 
 fn wanted_on(cluster: ClusterRef, profile: &str, objects: Vec<Value>) -> Publish {
+    wanted_as(cluster, profile, objects, json!({}))
+}
+
+/// The same with a spec that says this.
+fn wanted_as(cluster: ClusterRef, profile: &str, objects: Vec<Value>, spec: Value) -> Publish {
     let policy = Policy {
         kind: "ConfigMap".into(),
         namespace: "n".into(),
@@ -132,7 +137,7 @@ fn wanted_on(cluster: ClusterRef, profile: &str, objects: Vec<Value>) -> Publish
         extra_annotations: BTreeMap::new(),
         account: None,
         cause: Cause::Profile(ProfileId::cluster(profile)),
-        spec: Map::new(),
+        spec: spec.as_object().cloned().unwrap(),
         policies: vec![policy],
     };
     row_on(cluster, profile, Body::value(serde_json::to_vec(&desired).unwrap()))
@@ -288,6 +293,68 @@ async fn a_paused_cluster_is_left_alone_until_it_is_not() {
             kit::write(bus, [wanted("p", vec![config_map("default", "a", "2")])]).await;
             place.register(false);
             kit::until(|| place.text("default", "a").as_deref() == Some("2")).await;
+        })
+        .await;
+}
+
+/// A check of ConfigMaps with a label.
+fn check(name: &str, label: &str, fields: Value) -> Value {
+    let mut check = json!({"name": name, "featureID": "Resources", "version": "v1", "kind": "ConfigMap", "namespace": "default",
+        "labelFilters": [{"key": label, "operation": "Has"}]});
+    check.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    check
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn checks_see_what_is_in_the_cluster_and_what_becomes_of_it() {
+    let place = Stand::start().await;
+    let put = |label: &str, text: &str| {
+        let mut object = config_map("default", label, text);
+        object["metadata"]["labels"] = json!({label: "x"});
+        place.fleet.apply("c", "test", object).unwrap();
+    };
+    let rule = json!({"evaluateCEL": [{"name": "go", "rule": "resource.data.text == 'yes'"}]});
+    let script = json!({"script": "function evaluate() return {healthy = obj.data.text == 'yes', message = 'says ' .. obj.data.text} end"});
+    let broken = json!({"script": "function evaluate( end"});
+    let checks = json!({"preDeployChecks": [check("may", "gate", rule)], "validateHealths": [check("well", "health", script)],
+        "preDeleteChecks": [check("drained", "drained", json!({}))], "postDeleteChecks": [check("broken", "x", broken)]});
+    let wanted =
+        |text: &str| wanted_as(cluster(), "p", vec![config_map("default", "a", text)], checks.clone());
+    place
+        .deploy(async |bus| {
+            put("gate", "no");
+            kit::write(bus, [wanted("1")]).await;
+            let said = is(bus, "p", State::Failed).await;
+            assert!(said.errors[0].contains("ConfigMap default/gate: none of its rules"), "{said:?}");
+            assert_eq!(place.text("default", "a"), None);
+            put("health", "no");
+            put("gate", "yes");
+            kit::until(|| place.text("default", "a").as_deref() == Some("1")).await;
+            put("health", "yes");
+            is(bus, "p", State::Provisioned).await;
+            put("health", "perhaps");
+            let said = is(bus, "p", State::Failed).await;
+            assert!(said.errors[0].ends_with("ConfigMap default/health: says perhaps"), "{said:?}");
+            put("health", "yes");
+            is(bus, "p", State::Provisioned).await;
+            kit::write(bus, [row("p", Body::Tombstone)]).await;
+            kit::until(|| place.text("default", "a").is_none()).await;
+            let said = is(bus, "p", State::Failed).await;
+            assert!(said.errors[0].contains("postDeleteChecks[0].script: "), "{said:?}");
+            assert_eq!(place.inventories(), 1);
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_check_of_a_kind_that_the_cluster_does_not_have_passes() {
+    let place = Stand::start().await;
+    let gone = json!({"name": "none", "featureID": "Resources", "group": "example.com", "version": "v1", "kind": "Thing"});
+    place
+        .deploy(async |bus| {
+            let objects = vec![config_map("default", "a", "1")];
+            kit::write(bus, [wanted_as(cluster(), "p", objects, json!({"validateHealths": [gone]}))]).await;
+            is(bus, "p", State::Provisioned).await;
         })
         .await;
 }

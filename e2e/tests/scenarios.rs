@@ -52,10 +52,15 @@ scenarios! {
     d_ingress_for_https: "d-ingress-for-https",
     d13_what_a_server_holds: "d13-what-a-server-holds",
     de_a_kind_and_its_objects: "de-a-kind-and-its-objects",
+    de_checks_of_a_lane: "de-checks-of-a-lane",
+    de_checks_of_nothing: "de-checks-of-nothing",
     de_continue_on_error: "de-continue-on-error",
     de_depends_on: "de-depends-on",
+    de_health_and_dependents: "de-health-and-dependents",
     de_one_after_another: "de-one-after-another",
     de_order_of_kinds: "de-order-of-kinds",
+    de_pre_deploy_check: "de-pre-deploy-check",
+    de_removal_checks: "de-removal-checks",
     de_subresources: "de-subresources",
     de_waits_for_what_fails: "de-waits-for-what-fails",
     e_http_route_kind_later: "e-http-route-kind-later",
@@ -140,10 +145,15 @@ fn every_scenario_is_played() {
 }
 
 /// Scenarios with something of which `sluice explain` cannot tell that it is there, and why.
-const UNTOLD: &[(&str, &str)] =
-    &[("de-continue-on-error", AS_A_WHOLE), ("tr-skip-namespace-creation", AS_A_WHOLE)];
-const AS_A_WHOLE: &str =
-    "another object of the profile fails, and deployers say of a profile only as a whole what became of it";
+const UNTOLD: &[(&str, &str)] = &[
+    ("de-checks-of-a-lane", AS_A_WHOLE),
+    ("de-continue-on-error", AS_A_WHOLE),
+    ("de-health-and-dependents", NOT_WELL),
+    ("de-pre-deploy-check", AS_A_WHOLE),
+    ("tr-skip-namespace-creation", AS_A_WHOLE),
+];
+const AS_A_WHOLE: &str = "another object or a check of the profile fails, and deployers say of a profile only as a whole what became of it";
+const NOT_WELL: &str = "it is there, and its profile is not well";
 
 /// Add a scenario here only with the reason.
 #[test]

@@ -27,6 +27,8 @@ pub(crate) struct ApiServer {
     pub(crate) adopted: BTreeSet<ObjectKey>,
     /// It does not answer before.
     pub(crate) away_until: i64,
+    /// Checks fail in it from then until then.
+    pub(crate) ill: (i64, i64),
     /// Grows with every new kubeconfig of the cluster.
     pub(crate) way: u64,
     /// The first way that leads to the server that is there now.
@@ -47,6 +49,14 @@ pub(crate) struct ApiServer {
 pub(crate) struct Service {
     pub(crate) object: Arc<Value>,
     pub(crate) seen: Seen,
+}
+
+impl ApiServer {
+    /// For how long checks have failed.
+    pub(crate) fn ill_for(&self, now: i64) -> Option<i64> {
+        let (since, until) = self.ill;
+        (until > now).then_some(now - since)
+    }
 }
 
 impl Service {

@@ -47,6 +47,8 @@ faults! {
     Departed,
     /// An API server does not answer for a while.
     Outage,
+    /// Checks of a cluster fail for a while.
+    Ill,
     /// An API server does not allow something for a while.
     Forbidden,
     /// A watch may not list its kind for a while.

@@ -213,6 +213,9 @@ impl Faults {
             }
             world.happened(Fault::Outage, || cluster.to_owned());
         }
+        if world.random.random_bool(self.outages) {
+            fail_checks(world);
+        }
         if world.random.random_bool(self.refusals) {
             let cluster = SERVERS[world.random.random_range(0..SERVERS.len())];
             let refused = Refused::pick(&mut world.random);
@@ -257,6 +260,17 @@ impl Faults {
             world.happened(Fault::Wipe, || format!("{table:?} {shard}"));
         }
     }
+}
+
+/// Of a cluster on which they do not fail already.
+fn fail_checks(world: &mut World) {
+    let cluster = SERVERS[world.random.random_range(0..SERVERS.len())];
+    let (now, steps) = (world.now, world.random.random_range(5..1_500));
+    let Some(server) = world.clusters.get_mut(cluster).filter(|server| server.ill_for(now).is_none()) else {
+        return;
+    };
+    server.ill = (now, now + steps * STEP);
+    world.happened(Fault::Ill, || format!("{cluster} for {steps} steps"));
 }
 
 /// By up to five minutes.

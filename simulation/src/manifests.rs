@@ -1,6 +1,7 @@
 //! What people write in the simulation.
 
 use serde_json::{Value, json};
+use sluice_api::model::CheckPoint;
 
 use crate::management::{Addon, CLUSTERS, SetForm, SetName};
 
@@ -208,6 +209,10 @@ pub(crate) fn profile((tier, leave): (u64, bool), once: bool, by_set: bool) -> V
     }
     let mut spec = json!({"stopMatchingBehavior": stop, "syncMode": mode, "tier": tier, "policyRefs": refs, "dependsOn": [BASE],
         "templateResourceRefs": [thing_ref()]});
+    for point in CheckPoint::ALL {
+        spec[point.field()] =
+            json!([{"name": "well", "featureID": "Resources", "version": "v1", "kind": "Pod"}]);
+    }
     if by_set {
         spec["setRefs"] = json!([SetName::Tier.name()]);
     } else {

@@ -151,6 +151,7 @@ impl Schedule {
         } else if world.now == FAULTS_UNTIL * STEP {
             world.management.mend(world.now);
             world.rough = false;
+            world.clusters.values_mut().for_each(|server| server.ill = Default::default());
             world.begin_lasting();
             self.faults.end(&mut self.replicas);
         }

@@ -79,12 +79,19 @@ impl Clusters {
                         deployer.external(ExternalInput::Reply(cluster, id, reply), &mut next);
                         steps.push_back(next);
                     }
+                    // Of what runs in a cluster nothing is known here.
+                    Effect::Check(cluster, id, ..) => {
+                        let mut next = Step::at(0);
+                        deployer.external(ExternalInput::Checked(cluster, id, Ok(())), &mut next);
+                        steps.push_back(next);
+                    }
                     Effect::Problem(problem) => self.problems.push(problem),
                     Effect::Summary(_)
                     | Effect::Configuration(_)
                     | Effect::Journal(_)
                     | Effect::Switch(_)
-                    | Effect::FollowKinds(_) => {}
+                    | Effect::FollowKinds(_)
+                    | Effect::EndCheck(..) => {}
                 }
             }
         }

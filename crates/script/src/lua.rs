@@ -1,6 +1,7 @@
 //! Lua: compile once, evaluate many objects.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ pub struct Script {
 /// What a script says of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evaluation {
-    /// Whether the object is an event.
+    /// Whether the object is what is looked for: an event, or healthy.
     pub matching: bool,
     /// What the script has to say about it.
     pub message: String,
@@ -50,6 +51,15 @@ pub struct Limits {
 pub struct Error {
     text: String,
     limit: bool,
+}
+
+/// What a script is asked.
+struct Asked<'a> {
+    object: &'a Value,
+    /// Numbers that it knows by their names.
+    metrics: Option<&'a BTreeMap<String, f64>>,
+    /// The field of its result that tells.
+    field: &'a str,
 }
 
 thread_local! {
@@ -113,7 +123,8 @@ impl Script {
     /// # Errors
     /// Whatever the script raises, a result of the wrong form, or a limit.
     pub fn evaluate(&self, object: &Value, limits: &Limits) -> Result<Evaluation, Error> {
-        self.within(limits, |sandbox| self.run(sandbox, object))
+        let asked = Asked { object, metrics: None, field: "matching" };
+        self.within(limits, |sandbox| self.run(sandbox, &asked))
     }
 
     /// Runs it in this thread's state. The engine does not say which name was nil when it was called; the text of the script
@@ -127,18 +138,35 @@ impl Script {
         with_sandbox(limits, run).map_err(explained)
     }
 
-    fn run(&self, sandbox: &mut Sandbox, object: &Value) -> mlua::Result<Evaluation> {
+    /// Asks the script whether `object` is healthy; it knows these numbers by their names.
+    ///
+    /// # Errors
+    /// Whatever the script raises, a result of the wrong form, or a limit.
+    pub fn is_healthy(
+        &self,
+        object: &Value,
+        metrics: &BTreeMap<String, f64>,
+        limits: &Limits,
+    ) -> Result<Evaluation, Error> {
+        let asked = Asked { object, metrics: Some(metrics), field: "healthy" };
+        self.within(limits, |sandbox| self.run(sandbox, &asked))
+    }
+
+    fn run(&self, sandbox: &mut Sandbox, asked: &Asked<'_>) -> mlua::Result<Evaluation> {
         let function = sandbox.function(self.id, &self.bytecode, NAME)?;
         let (lua, environment) = sandbox.begin(None)?;
+        if let Some(metrics) = asked.metrics {
+            environment.raw_set("metrics", lua.create_table_from(metrics.clone())?)?;
+        }
         function.call::<()>(())?;
-        let object = convert::table(lua, object)?;
+        let object = convert::table(lua, asked.object)?;
         environment.raw_set("obj", &object)?;
         let LuaValue::Function(evaluate) = environment.raw_get("evaluate")? else {
             return Err(mlua::Error::runtime(
                 "the script does not define a function evaluate; begin it with: function evaluate()",
             ));
         };
-        verdict(&evaluate, object)
+        verdict(&evaluate, object, asked.field)
     }
 }
 
@@ -162,17 +190,17 @@ pub(crate) fn with_sandbox<T>(
     })
 }
 
-fn verdict(evaluate: &Function, object: Table) -> mlua::Result<Evaluation> {
+fn verdict(evaluate: &Function, object: Table, field: &str) -> mlua::Result<Evaluation> {
     let LuaValue::Table(result) = evaluate.call::<LuaValue>(object)? else {
-        return Err(mlua::Error::runtime(
-            "lua script output is not a lua table; return { matching = true } or { matching = false }",
-        ));
+        return Err(mlua::Error::runtime(format!(
+            "lua script output is not a lua table; return {{ {field} = true }} or {{ {field} = false }}"
+        )));
     };
-    let matching = match result.raw_get("matching")? {
+    let matching = match result.raw_get(field)? {
         LuaValue::Nil => false,
         LuaValue::Boolean(flag) => flag,
         other => {
-            let text = format!("matching is a {}; it must be true or false", convert::type_of(&other));
+            let text = format!("{field} is a {}; it must be true or false", convert::type_of(&other));
             return Err(mlua::Error::runtime(text));
         }
     };

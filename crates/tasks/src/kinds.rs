@@ -145,6 +145,8 @@ kinds! {
         Access: "access" => StopOwner,
         /// Watches the definitions of kinds in a cluster. What it has seen is how a kind that went in between is missed.
         Definitions: "definitions" => StopOwner,
+        /// Asks a check in a cluster. Nothing else would say when its answer is another one.
+        Check: "check" => StopOwner,
         /// One call to a managed cluster. The shard waits for the answer.
         Call: "call" => StopOwner,
         /// Writes ClusterConfigurations. What waits in it is nowhere else.

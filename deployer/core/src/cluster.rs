@@ -7,6 +7,7 @@ use sluice_api::{ObjectKey, ProfileId};
 use sluice_protocol::{CallId, Shard};
 
 use crate::call_queue::CallQueue;
+use crate::checks::{Asking, CheckBook, CheckId, Outcome as CheckOutcome};
 use crate::claims::Claims;
 use crate::error::Error;
 use crate::inventory::Inventory;
@@ -31,6 +32,7 @@ pub(crate) struct Cluster {
     pub(crate) jobs: BTreeMap<ProfileId, Box<Job>>,
     live: HashMap<ObjectKey, Live>,
     claims: Claims,
+    checks: CheckBook,
     dependencies: Dependencies,
     calls: CallQueue,
     /// Jobs that are to restart, by time.
@@ -60,6 +62,8 @@ pub(crate) struct Outcome {
     pub(crate) opened: bool,
     /// Why the cluster cannot be worked on; `Some(None)` when it can again.
     pub(crate) trouble: Option<Option<String>>,
+    /// Checks that are to be asked from now on, or no longer.
+    pub(crate) checks: Vec<Asking>,
     /// Profiles that wait for others than before.
     pub(crate) waits: Vec<ProfileId>,
     /// For the first time a profile has an object of a kind that can come and go.
@@ -83,6 +87,7 @@ impl Cluster {
             jobs: BTreeMap::new(),
             live: HashMap::new(),
             claims: Claims::default(),
+            checks: CheckBook::default(),
             dependencies: Dependencies::default(),
             calls: CallQueue::new(late),
             retries: BTreeSet::new(),
@@ -186,6 +191,23 @@ impl Cluster {
         outcome
     }
 
+    /// A check says something.
+    pub(crate) fn checked(
+        &mut self,
+        id: CheckId,
+        said: CheckOutcome,
+        now: i64,
+        next_id: &mut CallId,
+    ) -> Outcome {
+        let mut outcome = Outcome::default();
+        if let Some(profile) = self.checks.asker(id).cloned() {
+            let ended = self.with_job(&profile, now, |job, context| job.checked(id, said, context));
+            self.end(&profile, ended, &mut outcome);
+        }
+        self.send(now, next_id, &mut outcome);
+        outcome
+    }
+
     fn begin_all(&mut self, now: i64, outcome: &mut Outcome) {
         let mut all: Vec<_> = self.jobs.keys().cloned().collect();
         // Who holds something has it before anybody else asks for it.
@@ -226,6 +248,7 @@ impl Cluster {
             others: Others { dependencies: &self.dependencies, jobs: &self.jobs },
             live: &mut self.live,
             claims: &mut self.claims,
+            checks: &mut self.checks,
             calls: &mut calls,
         };
         let ended = f(&mut job, &mut context);
@@ -256,6 +279,9 @@ impl Cluster {
         self.note_needs(profile);
         if let Some(job) = self.jobs.get_mut(profile) {
             outcome.waits.extend(job.takes_new_wait().then(|| profile.clone()));
+            if ended == Some(Ended::Removed) {
+                job.end_checks(&mut self.checks);
+            }
         }
         match ended {
             None | Some(Ended::NotYet) => {}
@@ -282,6 +308,7 @@ impl Cluster {
     fn send(&mut self, now: i64, next_id: &mut CallId, outcome: &mut Outcome) {
         self.ask(now, outcome);
         outcome.calls.extend(self.calls.take(now, next_id));
+        outcome.checks.append(&mut self.checks.take_news());
         self.calls.wakes_at(now).into_iter().for_each(|at| outcome.wake(at));
         if let (Some((at, _)), Reachability::Open) = (self.retries.first(), self.reachability) {
             outcome.wake(*at);

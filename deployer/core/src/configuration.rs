@@ -147,6 +147,7 @@ mod tests {
     use sluice_protocol::rows::{Cause, Release};
 
     use super::*;
+    use crate::inventory::RemovalChecks;
 
     fn key(name: &str) -> ObjectKey {
         ObjectKey { gvk: Gvk::new("apps", "v1", "Deployment"), namespace: "n".into(), name: name.into() }
@@ -160,6 +161,7 @@ mod tests {
             cause: Cause::Profile(profile.clone()),
             leave: false,
             depends_on: BTreeSet::new(),
+            checks: RemovalChecks::default(),
             complete: false,
             redeployed: BTreeSet::new(),
             renewed: 0,

@@ -10,6 +10,7 @@ use sluice_protocol::{
 };
 
 use crate::budget::BREAK_AFTER;
+use crate::checks::Asking;
 use crate::cluster::{Cluster, Outcome};
 use crate::job::Ended;
 use crate::late_calls::LateCalls;
@@ -118,6 +119,12 @@ impl Deployer {
         self.deferred.note(cluster, state.defers(), step.steady);
         for (id, request) in outcome.calls {
             step.effect(Effect::Call(cluster.clone(), id, request));
+        }
+        for asking in outcome.checks {
+            step.effect(match asking {
+                Asking::Begin(id, check, account) => Effect::Check(cluster.clone(), id, check, account),
+                Asking::End(id) => Effect::EndCheck(cluster.clone(), id),
+            });
         }
         if let Some(at) = outcome.wake_at {
             step.wake_at_steady(at);
@@ -301,6 +308,11 @@ impl Core for Deployer {
             ExternalInput::Kinds(cluster, group) => {
                 if self.clusters.contains_key(&cluster) {
                     self.with(&cluster, step, |state, next_id| state.kinds_changed(&group, now, next_id));
+                }
+            }
+            ExternalInput::Checked(cluster, id, said) => {
+                if self.clusters.contains_key(&cluster) {
+                    self.with(&cluster, step, |state, next_id| state.checked(id, said, now, next_id));
                 }
             }
             ExternalInput::Reply(cluster, id, reply) => {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sluice_api::model::{INVENTORY, NAMESPACE};
-use sluice_api::{Digest, ObjectKey, ProfileId, identity, object};
+use sluice_api::{Digest, ObjectKey, ProfileId, ServiceAccount, identity, object};
 use sluice_protocol::rows::{Cause, Release};
 
 use crate::error::Error;
@@ -41,6 +41,9 @@ pub struct Inventory {
     /// The profiles that must go after it. Former versions do not know it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub depends_on: BTreeSet<ProfileId>,
+    /// What is checked when the profile goes. Former versions do not know it.
+    #[serde(default, skip_serializing_if = "RemovalChecks::is_nothing")]
+    pub checks: RemovalChecks,
     /// Whether everything was applied once, for a profile that is deployed once: then nothing is updated any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub complete: bool,
@@ -67,6 +70,24 @@ pub struct Inventory {
     /// do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stay: Option<BTreeSet<ObjectKey>>,
+}
+
+/// Checks around the removal of a profile, whose row has gone by then.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RemovalChecks {
+    /// `preDeleteChecks` and `postDeleteChecks`, as the spec had them.
+    pub lists: Map<String, Value>,
+    /// For whom they are asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<ServiceAccount>,
+}
+
+// === impl RemovalChecks ===
+
+impl RemovalChecks {
+    fn is_nothing(&self) -> bool {
+        self.lists.is_empty()
+    }
 }
 
 /// An inventory as it is in a cluster.
@@ -178,6 +199,7 @@ mod tests {
             cause: Cause::Profile(ProfileId::cluster("p")),
             leave: false,
             depends_on: BTreeSet::new(),
+            checks: RemovalChecks::default(),
             complete: true,
             redeployed: ["0".to_owned()].into(),
             renewed: 7,
@@ -214,6 +236,7 @@ mod tests {
             cause: Cause::Profile(ProfileId::new("team", "p")),
             leave: false,
             depends_on: BTreeSet::new(),
+            checks: RemovalChecks::default(),
             complete: false,
             redeployed: BTreeSet::new(),
             renewed: 0,

@@ -7,6 +7,7 @@ use sluice_api::{Digest, ObjectKey, ProfileId, ServiceAccount};
 use sluice_protocol::Shard;
 use sluice_protocol::rows::{Policy, State};
 
+use crate::checks::CheckBook;
 use crate::claims::Claims;
 use crate::cluster::Others;
 use crate::inventory::Stored;
@@ -18,6 +19,7 @@ use crate::request::{Live, Request};
 
 mod apply;
 mod attempts;
+mod checked;
 mod claims;
 mod dependent;
 mod handover;
@@ -33,9 +35,11 @@ mod removal;
 mod replies;
 mod run;
 mod said;
+mod settle;
 mod target;
 
 use attempts::Attempts;
+use checked::Checks;
 use dependent::Awaited;
 use inventory_state::{InventoryState, Knowledge};
 pub(crate) use makers::{MakerRow, Makers};
@@ -85,6 +89,8 @@ pub(crate) struct Job {
     attempts: Attempts,
     /// Whom it waits for.
     awaited: Awaited,
+    /// What it lets be checked.
+    checks: Checks,
     /// The row that it is on the cluster as, when it is.
     provisioned: Option<Digest>,
     pub(crate) retry_at: Option<i64>,
@@ -124,6 +130,7 @@ pub(crate) struct JobContext<'a> {
     pub(crate) others: Others<'a>,
     pub(crate) live: &'a mut HashMap<ObjectKey, Live>,
     pub(crate) claims: &'a mut Claims,
+    pub(crate) checks: &'a mut CheckBook,
     pub(crate) calls: &'a mut Vec<Request>,
 }
 
@@ -168,6 +175,7 @@ impl Job {
             waits_since: None,
             attempts: Attempts::default(),
             awaited: Awaited::default(),
+            checks: Checks::default(),
             provisioned: None,
             retry_at: None,
             defers: false,
@@ -254,7 +262,9 @@ impl Job {
             return Ended::NotYet;
         }
         self.elect(context.shards);
-        let Some(desired) = self.target.decode() else { return self.begin_removal(context) };
+        let desired = self.target.decode();
+        self.line_up_checks(context);
+        let Some(desired) = desired else { return self.begin_removal(context) };
         self.act_for(desired.account.as_ref());
         self.compare_asked(&desired);
         let complete = desired.one_time && self.inventory().is_some_and(|known| known.complete);
@@ -285,35 +295,9 @@ impl Job {
         }
         let nothing = self.run.objects.is_empty() && self.run.releases.is_empty();
         if untouchable || (nothing && self.inventory().is_none()) {
-            return self.settle(context.now);
+            return self.settle(context);
         }
         self.reserve(&desired, context)
-    }
-
-    fn settle(&mut self, now: i64) -> Ended {
-        self.phase = Phase::Idle;
-        self.defers = false;
-        let changed = self.run.end();
-        if self.run.errors.is_empty() {
-            self.attempts = Attempts::default();
-            // Trying it again would not make a row readable.
-            let unreadable = self.makers.unreadable.contains_key(&self.origin);
-            let state = if unreadable { State::Failed } else { self.settled_state() };
-            self.note_outcome(state);
-            return Ended::Settled { state, changed };
-        }
-        self.note_outcome(State::Failed);
-        self.retry_at = self.next_attempt(now);
-        Ended::Settled { state: State::Failed, changed }
-    }
-
-    /// What it is called that everything is as it should be. What cannot be done yet is not tried again.
-    fn settled_state(&self) -> State {
-        match self.target.decoded() {
-            Some(desired) if desired.dry_run => State::DryRun,
-            Some(desired) if !desired.lacks.is_empty() => State::Failed,
-            _ => State::Provisioned,
-        }
     }
 
     /// For which tenant objects are written. When its row has gone nobody is named any more: its rights may have gone before, and
@@ -332,8 +316,10 @@ impl Job {
 
     /// Goes on to the next phase when this one has nothing left in flight.
     fn advance(&mut self, context: &mut JobContext<'_>) -> Ended {
-        if self.phase == Phase::Applying {
-            self.go_on(context);
+        match self.phase {
+            Phase::Applying => self.go_on(context),
+            Phase::Pruning { .. } => self.try_gated(None, context),
+            _ => {}
         }
         if self.in_flight > 0 {
             return Ended::NotYet;
@@ -342,16 +328,19 @@ impl Job {
             return self.begin(context);
         }
         if self.phase == Phase::Applying && !self.run.errors.contains_key(INVENTORY) {
-            if self.waits(context) {
+            if self.waits(context) || !self.run.gated.is_empty() {
                 return Ended::NotYet;
             }
             self.tell_held_up();
         }
+        if !self.run.gated.is_empty() {
+            return Ended::NotYet;
+        }
         let failed = self.run.errors.values().any(|fault| !fault.lost);
         match self.phase {
-            Phase::Idle => self.settle(context.now),
+            Phase::Idle => self.settle(context),
             // Without an inventory nothing may be created or deleted.
-            _ if self.run.errors.contains_key(INVENTORY) => self.settle(context.now),
+            _ if self.run.errors.contains_key(INVENTORY) => self.settle(context),
             Phase::Checking | Phase::Proving => self.begin(context),
             Phase::Reserving => self.apply(context),
             // D-1009: nothing is pruned while its replacement fails.
@@ -359,21 +348,21 @@ impl Job {
             Phase::Applying if failed => {
                 self.settle_releases(context);
                 self.let_go(context);
-                self.settle(context.now)
+                self.settle(context)
             }
             Phase::Applying => {
                 self.settle_releases(context);
-                if context.all_said { self.prune(context) } else { self.defer(context.now) }
+                if context.all_said { self.prune(context) } else { self.defer(context) }
             }
             Phase::Pruning { wave } => match self.next_wave(wave) {
                 // What is in it may still be there.
-                Some(wave) if failed && wave <= Wave::Definitions => self.settle(context.now),
+                Some(wave) if failed && wave <= Wave::Definitions => self.settle(context),
                 Some(wave) => self.prune_wave(wave, context),
-                None if failed => self.settle(context.now),
+                None if failed => self.settle(context),
                 None => self.record(context),
             },
             Phase::Recording if matches!(self.target, Target::Gone) => Ended::Removed,
-            Phase::Recording => self.settle(context.now),
+            Phase::Recording => self.settle(context),
         }
     }
 }

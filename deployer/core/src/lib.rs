@@ -12,6 +12,7 @@
 
 mod budget;
 mod call_queue;
+mod checks;
 mod claims;
 mod cluster;
 mod configuration;
@@ -30,10 +31,11 @@ mod releases;
 mod request;
 mod summary;
 
+pub use checks::{CheckId, Outcome};
 pub use configuration::{Configuration, Owned, cluster_configuration};
 pub use deployer::{Config, Deployer};
 pub use error::Error;
-pub use inventory::{Inventory, Kept, Stored};
+pub use inventory::{Inventory, Kept, RemovalChecks, Stored};
 pub use marks::without_marks;
 pub use messages::{Effect, ExternalInput};
 pub use order::{Lane, Turn, Wave};

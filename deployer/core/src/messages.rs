@@ -1,8 +1,12 @@
 //! What a deployer learns, and what it wants done.
 
-use sluice_api::ClusterRef;
+use std::sync::Arc;
+
+use sluice_api::model::Check;
+use sluice_api::{ClusterRef, ServiceAccount};
 use sluice_protocol::{CallId, JournalEntry, Problem};
 
+use crate::checks::{CheckId, Outcome};
 use crate::configuration::Configuration;
 use crate::request::{Reply, Request};
 use crate::summary::Summary;
@@ -22,6 +26,8 @@ pub enum ExternalInput {
     Kinds(ClusterRef, String),
     /// The answer to [`Effect::Call`].
     Reply(ClusterRef, CallId, Reply),
+    /// What comes of a check that [`Effect::Check`] asks for, whenever that is something else than before.
+    Checked(ClusterRef, CheckId, Outcome),
 }
 
 /// What a deployer wants done.
@@ -35,6 +41,11 @@ pub enum Effect {
     FollowKinds(ClusterRef),
     /// A call to a cluster's API server; answered by [`ExternalInput::Reply`].
     Call(ClusterRef, CallId, Request),
+    /// Ask this check in the cluster for this tenant, until the end is said or the next switch; answered by
+    /// [`ExternalInput::Checked`].
+    Check(ClusterRef, CheckId, Arc<Check>, Option<ServiceAccount>),
+    /// It need not be asked any more.
+    EndCheck(ClusterRef, CheckId),
     /// The ClusterSummary should say this.
     Summary(Summary),
     /// The ClusterConfiguration should say this.

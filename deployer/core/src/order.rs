@@ -8,10 +8,12 @@
 // D-1050: lanes go side by side, and in a lane one reference after another, in waves of kinds.
 
 use sluice_api::Gvk;
+use sluice_api::model::Feature;
 use sluice_protocol::rows::{Desired, Policy};
 
 use crate::prepare::DEFINITION;
 use crate::releases::CHART;
+use crate::request::Live;
 
 /// What waits for nothing in another one: a hook of a chart may need what a reference brings, and the other way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,6 +75,21 @@ impl Lane {
 
     pub(crate) fn of(policy: &Policy) -> Self {
         if policy.kind == CHART { Self::Charts } else { Self::Policies }
+    }
+
+    /// The one that deploys a feature, if any does.
+    pub(crate) fn of_feature(feature: Feature) -> Option<Self> {
+        match feature {
+            Feature::Helm => Some(Self::Charts),
+            Feature::Resources => Some(Self::Policies),
+            Feature::Kustomize => None,
+        }
+    }
+
+    /// The one that an object was deployed in, as it says.
+    pub(crate) fn of_live(live: &Live) -> Self {
+        let reference = live.owner.as_ref().map(|owner| owner.reference.as_str()).unwrap_or_default();
+        if reference.starts_with(CHART) { Self::Charts } else { Self::Policies }
     }
 }
 

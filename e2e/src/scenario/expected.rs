@@ -17,9 +17,12 @@ pub struct Expected {
     /// Objects of somebody else that must still be there.
     #[serde(default)]
     pub kept: BTreeMap<String, Vec<Value>>,
-    /// Objects of Sluice's whose kind the cluster does not know.
+    /// Objects of Sluice's that wait: for their kind or namespace, or for what their profile waits for.
     #[serde(default)]
     pub pending: BTreeMap<String, Vec<Value>>,
+    /// Names of profiles of which everything is there, and which are not well.
+    #[serde(default)]
+    pub unwell: BTreeMap<String, Vec<String>>,
 }
 
 // === impl Expected ===
@@ -37,6 +40,11 @@ impl Expected {
     /// The objects of Sluice's in it.
     pub fn objects(&self) -> impl Iterator<Item = &Value> {
         self.clusters.values().chain(self.pending.values()).flatten()
+    }
+
+    /// Whether a profile is not well there.
+    pub fn is_unwell(&self, cluster: &str, profile: &str) -> bool {
+        self.unwell.get(cluster).is_some_and(|names| names.iter().any(|name| name == profile))
     }
 
     /// What must be in this cluster when it knows the kinds (`live`), and what must be printed otherwise.

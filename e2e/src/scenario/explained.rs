@@ -28,7 +28,7 @@ use super::{Build, Expected, MANAGEMENT, Scenario, State};
 const TIMEOUT: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(100);
 /// By then an answer does not change any more.
-const SETTLED: Duration = Duration::from_secs(3);
+const SETTLED: Duration = Duration::from_secs(12);
 /// Set, answers are written down in place of being compared.
 const WRITE: &str = "SLUICE_WRITE_EXPLAINED";
 
@@ -346,6 +346,7 @@ fn known(build: &Build, expected: &Expected, place: &str, cause: &Value) -> Know
     match (made.len(), waiting) {
         (0, _) if is_profile || build.management.iter().any(|made| is_of(&made)) => Known::Partly,
         (0, _) => Known::Not,
+        _ if expected.is_unwell(place, name) => Known::Partly,
         (_, 0) => Known::Deployed,
         (all, waiting) if all == waiting => Known::Not,
         _ => Known::Partly,

@@ -43,7 +43,7 @@ struct Cause {
 struct Made<'b> {
     place: &'b str,
     object: &'b Value,
-    /// It, or something else of its profile, waits for a kind or a namespace.
+    /// It, or something else of its profile, waits, or the profile is not well.
     is_late: bool,
 }
 
@@ -94,8 +94,9 @@ fn made<'b>(build: &'b Build, expected: &Expected) -> Vec<Made<'b>> {
         build.clusters.iter().flat_map(|(place, objects)| objects.iter().map(move |it| (place, it)));
     let mut made: Vec<_> = objects.map(|(place, object)| Made { place, object, is_late: false }).collect();
     let is_waiting = |made: &&Made<'_>| {
-        let pending = expected.pending.get(made.place).into_iter().flatten();
-        pending.map(ObjectKey::of).any(|key| key == ObjectKey::of(made.object))
+        let mut pending = expected.pending.get(made.place).into_iter().flatten().map(ObjectKey::of);
+        pending.any(|key| key == ObjectKey::of(made.object))
+            || expected.is_unwell(made.place, made.owner_name())
     };
     let late: BTreeSet<_> = made.iter().filter(is_waiting).map(Made::owner).collect();
     made.iter_mut().for_each(|made| made.is_late = late.contains(made.owner()));

@@ -3,7 +3,7 @@
 use rand::Rng as _;
 use sluice_api::{ClusterRef, MANAGEMENT, ProfileId};
 use sluice_deployer_core as deployer;
-use sluice_deployer_core::{Class, Failure, Reply, Request};
+use sluice_deployer_core::{CheckId, Class, Failure, Reply, Request};
 use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{CallId, Shard, Subject, Table};
@@ -28,6 +28,8 @@ pub(crate) struct DeployerRole {
     /// Calls on their way to an API server: they arrive also when the owner has ended.
     flying: Vec<(i64, Call)>,
     replies: Vec<deployer::ExternalInput>,
+    /// Checks that are asked, and what was told last of each.
+    asked: Vec<AskedCheck>,
     /// Whether it was said that every registered cluster has been told.
     listed: bool,
     life: u64,
@@ -41,6 +43,12 @@ enum Standing {
     Reachable(u64),
     Paused,
     Unregistered,
+}
+
+struct AskedCheck {
+    cluster: ClusterRef,
+    id: CheckId,
+    told: Option<bool>,
 }
 
 #[derive(Clone)]
@@ -68,6 +76,7 @@ impl DeployerRole {
             calls: Vec::new(),
             flying: Vec::new(),
             replies: Vec::new(),
+            asked: Vec::new(),
             listed: false,
             life: 0,
             newer: false,
@@ -140,9 +149,9 @@ impl DeployerRole {
             world.violation.get_or_insert(format!("{}: {violation}", call.cluster.name));
         }
         let (reply, written) = server.call(&call.request, held);
-        if let Some(violation) = written.as_ref().and_then(|written| in_spite_of_pause(world, &call, written))
-        {
-            world.violation.get_or_insert(violation);
+        for in_spite_of in [in_spite_of_pause, in_spite_of_check] {
+            let violation = written.as_ref().and_then(|written| in_spite_of(world, &call, written));
+            world.violation = world.violation.take().or(violation);
         }
         let Some(server) = world.clusters.get_mut(call.cluster.name.as_str()) else { return };
         if let (Request::Delete { key, .. }, Some(_)) = (&call.request, &written)
@@ -165,6 +174,15 @@ impl DeployerRole {
         }
         let lost = world.mishap(Fault::Unanswered, 0.005);
         self.reply(call, if lost { unanswered() } else { reply });
+    }
+
+    /// A check of which something else is to be told than before, and whether it passes.
+    fn check_news(&self, world: &World) -> Option<(usize, bool)> {
+        self.asked.iter().enumerate().find_map(|(index, asked)| {
+            let server = world.clusters.get(asked.cluster.name.as_str())?;
+            let passes = server.ill_for(world.now).is_none();
+            (server.away_until <= world.now && asked.told != Some(passes)).then_some((index, passes))
+        })
     }
 
     fn reply(&mut self, call: Call, reply: Reply) {
@@ -211,6 +229,17 @@ fn in_spite_of_pause(world: &World, call: &Call, written: &Written) -> Option<St
     let edit = written.new.as_ref().filter(|_| key.name == "own" && alone).map(|new| version(new, "edit"));
     let too_new = edit.zip(management.last_edit_of_profile()).is_some_and(|(edit, last)| edit > last);
     too_new.then(|| format!("{name}: {key} has edit {edit:?}, and its profile is paused"))
+}
+
+/// What was written although a check of its profile fails.
+fn in_spite_of_check(world: &World, call: &Call, written: &Written) -> Option<String> {
+    let (name, key) = (&call.cluster.name, &written.key);
+    let is_gated = matches!(call.request, Request::Apply { .. } | Request::Delete { .. });
+    let ill_for = world.clusters.get(name.as_str())?.ill_for(world.now)?;
+    // Another maker of the name asks for no check.
+    let alone = world.now - world.history.rival_at > LATE;
+    (is_gated && alone && key.name == "own" && ill_for > LATE)
+        .then(|| format!("{name}: {key} is written, and a check fails"))
 }
 
 /// A registered cluster is reached over its way unless it is paused, and so is the management cluster.
@@ -287,6 +316,14 @@ impl Role for DeployerRole {
             let index = world.random.random_range(0..self.replies.len());
             return Some(self.replies.remove(index));
         }
+        if let Some((index, passes)) = self.check_news(world)
+            && world.random.random_bool(0.5)
+        {
+            let asked = &mut self.asked[index];
+            asked.told = Some(passes);
+            let said = if passes { Ok(()) } else { Err("not well".to_owned()) };
+            return Some(deployer::ExternalInput::Checked(asked.cluster.clone(), asked.id, said));
+        }
         self.send(world, link.lease);
         None
     }
@@ -295,19 +332,29 @@ impl Role for DeployerRole {
         !self.calls.is_empty()
             || !self.replies.is_empty()
             || !self.listed
+            || self.check_news(world).is_some()
             || self.clusters.iter().any(|(name, told)| standing(world, name) != *told)
     }
 
     fn effect(&mut self, world: &mut World, effect: deployer::Effect) {
-        if let deployer::Effect::Call(cluster, id, request) = effect {
-            let told = self.clusters.iter().find(|(name, _)| *name == cluster.name);
-            let way = told.and_then(|(_, standing)| match standing {
-                Standing::Reachable(way) => Some(*way),
-                Standing::Paused | Standing::Unregistered => None,
-            });
-            let (life, newer) = (self.life, self.newer);
-            self.calls.push(Call { cluster, id, request, life, way, asked_at: world.now, newer });
-        }
+        let (cluster, id, request) = match effect {
+            deployer::Effect::Call(cluster, id, request) => (cluster, id, request),
+            deployer::Effect::Check(cluster, id, ..) => {
+                return self.asked.push(AskedCheck { cluster, id, told: None });
+            }
+            deployer::Effect::EndCheck(cluster, id) => {
+                return self.asked.retain(|asked| (&asked.cluster, asked.id) != (&cluster, id));
+            }
+            deployer::Effect::Switch(cluster) => return self.asked.retain(|asked| asked.cluster != cluster),
+            _ => return,
+        };
+        let told = self.clusters.iter().find(|(name, _)| *name == cluster.name);
+        let way = told.and_then(|(_, standing)| match standing {
+            Standing::Reachable(way) => Some(*way),
+            Standing::Paused | Standing::Unregistered => None,
+        });
+        let (life, newer) = (self.life, self.newer);
+        self.calls.push(Call { cluster, id, request, life, way, asked_at: world.now, newer });
     }
 
     fn arrive(&mut self, world: &mut World) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use futures::StreamExt as _;
 use sluice_api::{ObjectKey, object};
-use sluice_deployer_core::Inventory;
+use sluice_deployer_core::{Inventory, RemovalChecks};
 use sluice_protocol::rows::Release;
 
 use super::claims::ReleaseClaim;
@@ -114,6 +114,8 @@ fn inventory(
         cause: known.cause.clone(),
         leave: known.leave,
         depends_on: BTreeSet::new(),
+        // The first row that comes says them.
+        checks: RemovalChecks::default(),
         complete: false,
         redeployed: BTreeSet::new(),
         renewed: 0,

@@ -99,7 +99,7 @@ impl EventSource {
 // === impl CelRule ===
 
 impl CelRule {
-    fn read(item: &Field<'_>) -> Result<Self, FieldError> {
+    pub(super) fn read(item: &Field<'_>) -> Result<Self, FieldError> {
         let rule = item.get("rule");
         Ok(Self { name: item.get("name").text()?, rule: rule.required_text()?, path: rule.path().to_owned() })
     }

@@ -32,6 +32,11 @@ impl Feature {
         }
     }
 
+    /// The one that `featureID` has.
+    pub fn named(title: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|feature| feature.title() == title)
+    }
+
     fn field(self) -> &'static str {
         match self {
             Self::Resources => "policyRefs",
@@ -61,10 +66,7 @@ impl SpecCommon {
             return [own].into();
         }
         let entries = self.raw.get(field).and_then(Value::as_array).into_iter().flatten();
-        let named = |entry: &Value| {
-            let id = object::text(entry, &["featureID"]);
-            Feature::ALL.into_iter().find(|feature| feature.title() == id)
-        };
+        let named = |entry: &Value| Feature::named(object::text(entry, &["featureID"]));
         let named: BTreeSet<_> = entries.filter_map(named).collect();
         if named.is_empty() { self.features() } else { named }
     }
@@ -103,7 +105,7 @@ mod tests {
         assert_eq!(lacking(json!({"helmCharts": chart, "policyRefs": references})), [(Feature::Helm, 2)]);
         assert_eq!(
             lacking(
-                json!({"policyRefs": references, "validateHealths": [{"featureID": "Helm", "name": "x"}]})
+                json!({"policyRefs": references, "validateHealths": [{"featureID": "Helm", "name": "x", "jobCheck": {"jobRef": {}}}]})
             ),
             [(Feature::Helm, 1)]
         );

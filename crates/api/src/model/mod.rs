@@ -3,6 +3,7 @@
 //! A manifest of 2023 (`EventBasedAddOn`, selectors as strings, one flat kind in an `EventSource`) and one
 //! of today end up in the same types. Reading fails with a [`crate::FieldError`] that names the field.
 
+mod check;
 mod cluster;
 mod cluster_set;
 mod criteria;
@@ -24,6 +25,7 @@ mod templated;
 mod tests;
 mod trigger;
 
+pub use check::{Check, CheckPoint, CheckedObjects, Metrics, ServiceAddress};
 pub use cluster::{Cluster, KubeconfigRef};
 pub use cluster_set::{ClusterSet, ClusterSetId};
 pub use criteria::Criteria;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::check::Check;
 use super::cluster_set::ClusterSetId;
 use super::helm::HelmChart;
 use super::ignored::ignored;
@@ -137,12 +138,8 @@ pub struct Profile {
 // === impl SpecCommon ===
 
 /// Parts of a profile that deploy something else than referenced manifests.
-const NOT_YET: [(&str, &str); 6] = [
+const NOT_YET: [(&str, &str); 2] = [
     ("kustomizationRefs", "Kustomize directories are not deployed by this version"),
-    ("preDeployChecks", "checks are not run by this version"),
-    ("validateHealths", "checks are not run by this version"),
-    ("preDeleteChecks", "checks are not run by this version"),
-    ("postDeleteChecks", "checks are not run by this version"),
     ("driftExclusions", "drift is not watched by this version"),
 ];
 
@@ -174,6 +171,7 @@ impl SpecCommon {
         for field in ["continueOnError", "continueOnConflict"] {
             spec.get(field).flag()?;
         }
+        Check::read_all(spec)?;
         items("dependsOn")?.iter().try_for_each(|name| name.required_text().map(drop))?;
         Ok(Self {
             helm_charts,
@@ -190,7 +188,7 @@ impl SpecCommon {
             redeploy: String::new(),
             random: Sharing::No,
             raw: raw(spec),
-            unsupported: refused.chain(without_effect).collect(),
+            unsupported: refused.chain(Check::unsupported(spec)?).chain(without_effect).collect(),
             ignored: Vec::new(),
         })
     }
@@ -407,10 +405,9 @@ mod tests {
     fn what_cannot_be_done_is_said() {
         let profile = profile(json!({"kustomizationRefs": [{"name": "x"}], "policyRefs": []})).unwrap();
         assert_eq!(profile.common.unsupported[0].field, "spec.kustomizationRefs");
-        let checked = super::tests::profile(json!({"validateHealths": [{"name": "x"}]})).unwrap();
-        assert_eq!(checked.common.unsupported[0].field, "spec.validateHealths");
         for (spec, part) in [
             (json!({"syncMode": "Sometimes"}), "spec.syncMode: unknown mode"),
+            (json!({"validateHealths": [{"name": "x"}]}), "spec.validateHealths[0].featureID: is required"),
             (json!({"policyRefs": [{"kind": "Pod", "name": "x"}]}), "spec.policyRefs[0].kind"),
             (json!({"policyRefs": [{"kind": "ConfigMap"}]}), "spec.policyRefs[0].name: is required"),
             (

@@ -51,6 +51,7 @@ impl Cluster {
     fn forget(&mut self, now: i64) {
         self.live.clear();
         self.claims.clear();
+        self.checks.forget();
         self.calls.forget(now);
         self.retries.clear();
         self.deferred.clear();

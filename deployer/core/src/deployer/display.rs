@@ -116,7 +116,7 @@ impl Deployer {
             let Some(known) = self.clusters.get(&cluster).filter(|known| known.is_open()) else { continue };
             let owned = |(profile, job): (&ProfileId, &Job)| {
                 let inventory = job.owned()?;
-                let missing = if job.failures() > 0 { known.missing(&inventory) } else { BTreeSet::new() };
+                let missing = if job.has_errors() { known.missing(&inventory) } else { BTreeSet::new() };
                 Some(Owned { profile: profile.clone(), applied_at: job.shown_time(), inventory, missing })
             };
             let all = known.jobs.iter().map(|(profile, job)| (profile, &**job));

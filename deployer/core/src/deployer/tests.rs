@@ -1,14 +1,17 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use sluice_api::{Digest, ObjectKey, ProfileId, object};
+use sluice_api::model::Check;
+use sluice_api::{Digest, ObjectKey, ProfileId, ServiceAccount, object};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::rows::{Cause, Desired, Policy, Status};
 use sluice_protocol::{Body, CallId, Incarnation, Problem, Revision, Shard};
 
 use super::*;
+use crate::checks::{CheckId, Outcome};
 use crate::configuration::Configuration;
 use crate::inventory::Stored;
 use crate::request::{Class, Failure, Live, Reply, Request};
@@ -36,6 +39,10 @@ struct Fixture {
     problems: Vec<Problem>,
     summaries: Vec<Summary>,
     configurations: Vec<Configuration>,
+    /// Checks that are asked.
+    asked: BTreeMap<CheckId, (Arc<Check>, Option<ServiceAccount>)>,
+    /// What the checks of these names say.
+    says: BTreeMap<String, Outcome>,
     /// Whether definitions that are made are not served yet.
     slow_kinds: bool,
     fail: Fails,
@@ -118,6 +125,8 @@ impl Fixture {
             problems: Vec::new(),
             summaries: Vec::new(),
             configurations: Vec::new(),
+            asked: BTreeMap::new(),
+            says: BTreeMap::new(),
             slow_kinds: false,
             fail: Box::new(|_| None),
             version: 0,
@@ -247,7 +256,18 @@ impl Fixture {
                     Effect::FollowKinds(_) => self.follows += 1,
                     Effect::Summary(summary) => self.summaries.push(summary),
                     Effect::Configuration(configuration) => self.configurations.push(configuration),
-                    Effect::Journal(_) | Effect::Switch(_) => {}
+                    Effect::Check(cluster, id, check, account) => {
+                        let said = self.says.get(&check.name).cloned();
+                        self.asked.insert(id, (check, account));
+                        if let Some(said) = said {
+                            let mut step = Step::at(self.now);
+                            self.deployer.external(ExternalInput::Checked(cluster, id, said), &mut step);
+                            steps.push_back(step);
+                        }
+                    }
+                    Effect::EndCheck(_, id) => assert!(self.asked.remove(&id).is_some()),
+                    Effect::Switch(_) => self.asked.clear(),
+                    Effect::Journal(_) => {}
                 }
             }
         }
@@ -352,6 +372,7 @@ impl Fixture {
 }
 
 mod all_said;
+mod checks;
 mod dependencies;
 mod display;
 mod gone;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use sluice_api::ObjectKey;
+use sluice_api::model::CheckPoint;
 use sluice_protocol::rows::Desired;
 
-use super::{Ended, Job, JobContext, Knowledge, Phase};
+use super::{Ended, Job, JobContext, Knowledge, Phase, checked};
 use crate::inventory::Inventory;
 use crate::prepare::Prepared;
 use crate::releases;
@@ -22,6 +23,7 @@ impl Job {
             cause: desired.cause.clone(),
             leave: desired.leave,
             depends_on: self.needs().cloned().unwrap_or_default(),
+            checks: checked::of_removal(desired),
             complete: false,
             redeployed: self.inventory().map(|known| known.redeployed.clone()).unwrap_or_default(),
             renewed: self.inventory().map_or(0, |known| known.renewed),
@@ -104,6 +106,12 @@ impl Job {
             }
             Some(live) => Some(live.version()),
         };
+        if self.is_gated(CheckPoint::PreDeploy, one.turn.lane, key, context) {
+            if against.is_none() {
+                self.run.absent.insert(key.clone());
+            }
+            return;
+        }
         self.run.changed = true;
         let Prepared { object, subresources, make_namespace, .. } = one;
         let account = self.account();

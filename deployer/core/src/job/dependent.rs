@@ -74,13 +74,13 @@ impl Job {
         match self.awaited.unmet.is_empty() {
             true if needs_nothing => "no dependencies".to_owned(),
             true => "All dependencies deployed".to_owned(),
-            false => self.waits_for().join("\n"),
+            false => self.awaited.unmet.iter().map(Unmet::text).collect::<Vec<_>>().join("\n"),
         }
     }
 
     /// What it waits for, a line each.
     pub(crate) fn waits_for(&self) -> Vec<String> {
-        self.awaited.unmet.iter().map(Unmet::text).collect()
+        self.awaited.unmet.iter().map(Unmet::text).chain(self.checks.waits_for()).collect()
     }
 
     /// Whether it waits for others than it did when this was asked last.
@@ -117,7 +117,7 @@ impl Job {
             );
             self.run.errors.insert(CIRCLE.to_owned(), Fault::new(text, false));
             self.let_go(context);
-            return Some(self.settle(context.now));
+            return Some(self.settle(context));
         }
         let unmet = context.others.unmet(needs);
         if unmet.is_empty() {

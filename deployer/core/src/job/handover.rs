@@ -65,12 +65,12 @@ impl Job {
     }
 
     /// Goes on at that time, or as soon as somebody takes something over.
-    pub(super) fn wait_until(&mut self, at: i64, now: i64) -> Ended {
+    pub(super) fn wait_until(&mut self, at: i64, context: &mut JobContext<'_>) -> Ended {
         let ended = if matches!(self.target, Target::Gone) {
             self.phase = Phase::Idle;
             Ended::NotYet
         } else {
-            self.settle(now)
+            self.settle(context)
         };
         self.retry_at = Some(self.retry_at.map_or(at, |retry| retry.min(at)));
         ended

@@ -5,9 +5,10 @@
 // D-1008: only what carries the profile's mark is deleted.
 
 use sluice_api::ObjectKey;
+use sluice_api::model::CheckPoint;
 
 use super::{Ended, Job, JobContext, Phase, Target};
-use crate::order::Wave;
+use crate::order::{Lane, Wave};
 use crate::prepare::DEFINITION;
 use crate::releases;
 use crate::request::{Live, Request};
@@ -16,7 +17,7 @@ impl Job {
     pub(super) fn prune(&mut self, context: &mut JobContext<'_>) -> Ended {
         self.let_go(context);
         if let Some(at) = self.patience(context) {
-            return self.wait_until(at, context.now);
+            return self.wait_until(at, context);
         }
         self.phase = Phase::Pruning { wave: None };
         let unknown = |key: &&ObjectKey| !context.live.contains_key(*key) && !self.run.absent.contains(*key);
@@ -48,9 +49,9 @@ impl Job {
     }
 
     /// Ends without deleting what it has too much: another profile may want that and not have said so yet.
-    pub(super) fn defer(&mut self, now: i64) -> Ended {
+    pub(super) fn defer(&mut self, context: &mut JobContext<'_>) -> Ended {
         let too_much = self.stale().next().is_some();
-        let ended = self.settle(now);
+        let ended = self.settle(context);
         self.defers = too_much;
         ended
     }
@@ -85,6 +86,11 @@ impl Job {
         if self.stays(key, &live, context) {
             self.run.staying.insert(key.clone());
             return self.release(key, &live, context);
+        }
+        if matches!(self.target, Target::Gone)
+            && self.is_gated(CheckPoint::PreDelete, Lane::of_live(&live), key, context)
+        {
+            return;
         }
         let (key, against) = (key.clone(), live.version());
         self.run.changed = true;
@@ -129,7 +135,7 @@ impl Job {
 
     pub(super) fn record(&mut self, context: &mut JobContext<'_>) -> Ended {
         self.unclaim(context);
-        let Some(held) = &self.inventory_state.stored else { return self.settle(context.now) };
+        let Some(held) = self.inventory_state.stored.clone() else { return self.settle(context) };
         let gone = matches!(self.target, Target::Gone);
         // What was called before this owner may come yet, and create what is absent, or put this profile's marks on what is
         // another's: both stay in the inventory, and everything is compared once more when that is over.
@@ -140,13 +146,16 @@ impl Job {
         let mut unwanted = held.inventory.objects.iter().map(AsRef::as_ref).filter(unwanted);
         if context.late.may_come(context.now) && unwanted.any(may_come) {
             self.phase = Phase::Idle;
-            return if gone { Ended::NotYet } else { self.settle(context.now) };
+            return if gone { Ended::NotYet } else { self.settle(context) };
         }
         // What it has looked at may be older than a call that came since.
         if self.run.early && unwanted.next().is_some() {
             return self.begin(context);
         }
         if gone {
+            if let Some(ended) = self.wait_for_removal_checks(context) {
+                return ended;
+            }
             self.phase = Phase::Recording;
             let (profile, against) = (self.profile.clone(), held.version.clone());
             self.call(Request::DeleteInventory { profile, against }, context);
@@ -159,7 +168,7 @@ impl Job {
             && held.inventory.releases == self.run.releases
             && held.inventory.adopted == self.run.adopted;
         if same && held.inventory.complete == complete && !self.redeploy.is_asked() {
-            return self.settle(context.now);
+            return self.settle(context);
         }
         let mut inventory = (*held.inventory).clone();
         inventory.complete = complete;

@@ -9,7 +9,7 @@ impl Job {
         self.defers = false;
         if !matches!(self.target, Target::Gone) {
             if self.makers.unreadable.contains_key(&self.origin) {
-                return self.settle(context.now);
+                return self.settle(context);
             }
             // Nothing is held of it after all.
             if self.inventory().is_none() {

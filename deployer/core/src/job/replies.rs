@@ -21,17 +21,24 @@ pub(super) struct Fault {
     pub(super) lost: bool,
     /// Whether it only follows from another one.
     pub(super) follows: bool,
+    /// Whether a check says so, which says by itself when that changes.
+    pub(super) by_check: bool,
 }
 
 impl Fault {
     /// The object, or the server's state, is the reason.
     pub(super) fn new(text: String, transient: bool) -> Self {
-        Self { text, transient, lost: false, follows: false }
+        Self { text, transient, lost: false, follows: false, by_check: false }
     }
 
     /// It follows from others.
     pub(super) fn following(text: String, transient: bool) -> Self {
         Self { follows: true, ..Self::new(text, transient) }
+    }
+
+    /// A check says so.
+    pub(super) fn of_check(text: String) -> Self {
+        Self { by_check: true, ..Self::new(text, false) }
     }
 
     /// Another profile has the object.

@@ -6,6 +6,7 @@ use sluice_api::ObjectKey;
 
 use super::lanes::Lanes;
 use super::replies::Fault;
+use crate::order::Lane;
 use crate::prepare::Prepared;
 use crate::releases::Releases;
 
@@ -35,6 +36,10 @@ pub(super) struct Run {
     pub(super) looked_at: BTreeSet<ObjectKey>,
     /// Objects of a kind that comes with them and that the server does not know yet, and what it said.
     pub(super) too_early: BTreeMap<ObjectKey, String>,
+    /// Objects that wait for what checks say.
+    pub(super) gated: BTreeSet<ObjectKey>,
+    /// Lanes in which nothing more is done, as checks fail.
+    pub(super) shut: BTreeSet<Lane>,
     /// How often each object had changed when it was to be written.
     pub(super) conflicts: HashMap<ObjectKey, u32>,
     /// What is wrong, by object.
@@ -63,5 +68,6 @@ impl Run {
     /// Nothing is done for a while.
     pub(super) fn rest(&mut self) {
         (self.objects, self.releases, self.adopted, self.absent, self.lanes) = Default::default();
+        (self.gated, self.shut) = Default::default();
     }
 }

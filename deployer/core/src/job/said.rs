@@ -37,6 +37,11 @@ impl Job {
         self.waits_since.is_some()
     }
 
+    /// Whether something is wrong with it.
+    pub(crate) fn has_errors(&self) -> bool {
+        !self.run.errors.is_empty()
+    }
+
     /// Attempts in a row that failed.
     pub(crate) fn failures(&self) -> u32 {
         self.attempts.failed

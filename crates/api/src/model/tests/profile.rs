@@ -237,20 +237,18 @@ fn references_keep_their_order_and_their_paths() {
 
 #[test]
 fn what_is_not_done_yet_is_told_of_and_the_rest_is_read() {
-    for field in [
-        "kustomizationRefs",
-        "preDeployChecks",
-        "validateHealths",
-        "preDeleteChecks",
-        "postDeleteChecks",
-        "driftExclusions",
-    ] {
+    let told = |field: &str, entry: Value| {
         let mut spec = referring("policyRefs");
-        spec[field] = json!([{"name": "x"}]);
+        spec[field] = json!([entry]);
         let common = read(spec).unwrap().common;
-        let told: Vec<_> = common.unsupported.iter().map(|error| error.field.clone()).collect();
-        assert_eq!((told, common.policy_refs.len()), (vec![format!("spec.{field}")], 1));
+        assert_eq!(common.policy_refs.len(), 1);
+        common.unsupported.into_iter().map(|error| error.field).collect::<Vec<_>>()
+    };
+    for field in ["kustomizationRefs", "driftExclusions"] {
+        assert_eq!(told(field, json!({"name": "x"})), [format!("spec.{field}")]);
     }
+    let job = json!({"name": "x", "featureID": "Helm", "jobCheck": {"jobRef": {"kind": "Secret", "namespace": "n", "name": "j"}}});
+    assert_eq!(told("preDeleteChecks", job), ["spec.preDeleteChecks[0].jobCheck"]);
 }
 
 #[test]

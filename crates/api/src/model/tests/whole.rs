@@ -123,8 +123,9 @@ fn a_field_of_a_feature_is_lacking_in_it() {
 
 #[test]
 fn a_check_is_lacking_in_the_feature_that_it_names() {
-    let checks = json!([{"name": "a", "featureID": "Helm"}, {"name": "b", "featureID": "Resources"}]);
-    assert_eq!(lacking(json!({"validateHealths": checks})), [(Feature::Resources, 1), (Feature::Helm, 1)]);
+    let check = |feature: &str| json!({"name": "a", "featureID": feature, "jobCheck": {"jobRef": {}}});
+    let checks = [check("Helm"), check("Resources")];
+    assert_eq!(lacking(json!({"validateHealths": checks})), [(Feature::Resources, 2), (Feature::Helm, 2)]);
 }
 
 #[test]

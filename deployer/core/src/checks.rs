@@ -1,0 +1,70 @@
+//! Which checks of a cluster are asked, and for whom.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sluice_api::model::Check;
+use sluice_api::{ProfileId, ServiceAccount};
+
+/// What came of a check: nothing, or why it fails.
+pub type Outcome = Result<(), String>;
+
+/// A check that is asked on a cluster. No other one of the cluster has, or had, the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CheckId(u64);
+
+/// What is to be asked from now on, or no longer.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Asking {
+    Begin(CheckId, Arc<Check>, Option<ServiceAccount>),
+    End(CheckId),
+}
+
+/// The checks of one cluster.
+#[derive(Debug, Default)]
+pub(crate) struct CheckBook {
+    last: u64,
+    /// For whom each of them is asked.
+    of: BTreeMap<CheckId, ProfileId>,
+    news: Vec<Asking>,
+}
+
+// === impl CheckBook ===
+
+impl CheckBook {
+    /// Asks a check for a profile, as this account.
+    pub(crate) fn begin(
+        &mut self,
+        profile: &ProfileId,
+        check: Arc<Check>,
+        account: Option<ServiceAccount>,
+    ) -> CheckId {
+        self.last += 1;
+        let id = CheckId(self.last);
+        self.of.insert(id, profile.clone());
+        self.news.push(Asking::Begin(id, check, account));
+        id
+    }
+
+    /// It is asked no longer.
+    pub(crate) fn end(&mut self, id: CheckId) {
+        self.of.remove(&id);
+        self.news.push(Asking::End(id));
+    }
+
+    /// Who asks it, if anybody does.
+    pub(crate) fn asker(&self, id: CheckId) -> Option<&ProfileId> {
+        self.of.get(&id)
+    }
+
+    /// What has changed since this was asked last.
+    pub(crate) fn take_news(&mut self) -> Vec<Asking> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// Nothing is asked any more, as the cluster is reached in another way.
+    pub(crate) fn forget(&mut self) {
+        self.of.clear();
+        self.news.clear();
+    }
+}
