@@ -16,21 +16,22 @@ use serde_json::{Value, json};
 use sluice_api::model::{INVENTORY, NAMESPACE};
 use sluice_api::{Gvk, ObjectKey, ProfileId, ServiceAccount, object};
 use sluice_deployer_core::{
-    Class, Failure, Inventory, Kept, Live, Reply, Request, Stored, Version, is_own, without_marks,
+    Class, Failure, Inventory, Kept, Live, MANAGER, Reply, Request, Stored, Version, is_own, without_marks,
 };
 use sluice_kube::{NEVER, Raw, Watermark, resource_of, segment};
+
+use fields::{How, seen};
 
 use crate::tenants::{Acting, Caller, Tenants};
 use crate::{failure, own, tenants};
 
+mod fields;
 mod prove;
 mod subresources;
 
 // D-1002: server-side apply with one field manager.
-/// Field manager of everything that is applied.
-const MANAGER: &str = "sluice";
 /// Selects what profiles have deployed, by a label that everything has which is applied.
-const DEPLOYED: &str = "projectsveltos.io/reason";
+pub(crate) const DEPLOYED: &str = "projectsveltos.io/reason";
 /// Objects of one page of a list.
 const PAGE: u32 = 500;
 /// A call that takes longer counts as failed; whether it worked is unknown.
@@ -91,13 +92,13 @@ impl Site {
             Request::Inventories => self.inventories().await,
             Request::List(gvk) => self.known(&gvk, self.list(&gvk).await),
             Request::Read(key) => self.known(&key.gvk, self.read(&key).await),
-            Request::Apply { object, against, subresources, make_namespace, account } => {
+            Request::Apply { object, against, subresources, make_namespace, excluded, watched, account } => {
                 let caller = self.caller(account)?;
+                let object = self.as_allowed(object, against.as_ref(), &excluded).await?;
+                let how = How { against, make_namespace, watched };
                 match subresources.is_empty() {
-                    true => self.apply(&object, against, make_namespace, &caller).await,
-                    false => {
-                        self.apply_parts(&object, (against, make_namespace), &subresources, &caller).await
-                    }
+                    true => self.apply(&object, how, &caller).await,
+                    false => self.apply_parts(&object, how, &subresources, &caller).await,
                 }
             }
             Request::Prove { object, account } => self.prove(&object, &self.caller(Some(account))?).await,
@@ -229,13 +230,8 @@ impl Site {
         }
     }
 
-    async fn apply(
-        &self,
-        object: &Value,
-        against: Option<Version>,
-        make_namespace: bool,
-        caller: &Caller,
-    ) -> Result<Reply, Failure> {
+    async fn apply(&self, object: &Value, how: How, caller: &Caller) -> Result<Reply, Failure> {
+        let How { against, make_namespace, watched } = how;
         let (key, api, mut body) = self.applicable(object, caller).await?;
         let namespace = Some(object::namespace(&body).to_owned()).filter(|namespace| !namespace.is_empty());
         let planned = against.is_some();
@@ -257,7 +253,7 @@ impl Site {
             result = sluice_kube::apply(&api, &key.name, &params, &body).await;
         }
         match result {
-            Ok(object) => Ok(Reply::Applied(Live::of(&object.value))),
+            Ok(object) => Ok(Reply::Applied(seen(&object.value, watched))),
             Err(error) if failure::is_no_kind(&error) => {
                 self.forget(&key.gvk);
                 Err(failure::no_kind(&key.gvk))
@@ -300,6 +296,11 @@ impl Site {
             Ok(_) => Ok(Reply::Done),
             Err(error) => Err(caller.failure(&error, true)),
         }
+    }
+
+    /// What to do about an error of a watch of the deployer's own.
+    pub(crate) fn remedy(&self, error: &str) -> String {
+        self.caller(None).map(|caller| caller.remedy(error)).unwrap_or_default()
     }
 
     /// Its client, for watches.

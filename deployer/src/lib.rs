@@ -6,6 +6,7 @@ mod access;
 mod api;
 mod args;
 mod checks;
+mod drift;
 mod failure;
 mod own;
 mod restores;

@@ -22,6 +22,7 @@ use tokio::task::AbortHandle;
 
 use crate::api::{Site, TIMEOUT};
 use crate::checks::{Asking, Checks, Turns};
+use crate::drift::Watches;
 use crate::own;
 use crate::sites::Sites;
 use crate::{access, restores};
@@ -110,6 +111,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         sites: HashMap::new(),
         kinds: HashMap::new(),
         checks: Checks::default(),
+        watches: Watches::default(),
         turns: shared.turns.clone(),
         configurations: write_configurations(shared.projector.clone(), &tasks),
         changes,
@@ -147,6 +149,7 @@ struct Shell {
     /// Watches of the definitions of kinds.
     kinds: HashMap<ClusterRef, AbortHandle>,
     checks: Checks,
+    watches: Watches,
     turns: Turns,
     configurations: mpsc::UnboundedSender<Configuration>,
     changes: mpsc::UnboundedReceiver<(ClusterRef, Option<Arc<Site>>)>,
@@ -163,6 +166,7 @@ impl Shell {
             watch.abort();
         }
         self.checks.end_all(cluster);
+        self.watches.end_all(cluster);
         match self.changes.try_recv() {
             Ok((changed, Some(site))) => drop(self.sites.insert(changed, site)),
             Ok((changed, None)) => drop(self.sites.remove(&changed)),
@@ -256,6 +260,12 @@ impl Effects<Deployer> for Shell {
             Effect::Call(cluster, id, request) => self.call(cluster, id, request),
             Effect::Check(cluster, id, check, account) => self.check(cluster, id, check, account),
             Effect::EndCheck(cluster, id) => self.checks.end(&cluster, id),
+            Effect::Watch(cluster, gvk) => {
+                if let Some(site) = self.sites.get(&cluster).cloned() {
+                    self.watches.begin((cluster, gvk), site, self.sender.clone(), &self.tasks);
+                }
+            }
+            Effect::EndWatch(cluster, gvk) => self.watches.end(&cluster, &gvk),
             Effect::Summary(summary) => {
                 let (key, object) = cluster_summary(&summary);
                 self.projector.project(key, object);

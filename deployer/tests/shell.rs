@@ -347,6 +347,46 @@ async fn checks_see_what_is_in_the_cluster_and_what_becomes_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_others_change_is_put_right_and_what_is_excluded_is_theirs() {
+    let place = Stand::start().await;
+    let exclusion = json!({"paths": ["/data/theirs"], "target": {"kind": "ConfigMap"}});
+    let spec = json!({"syncMode": "ContinuousWithDriftDetection", "driftExclusions": [exclusion]});
+    let wanted = |text: &str| {
+        let mut object = config_map("default", "a", text);
+        object["data"]["theirs"] = "ours".into();
+        wanted_as(cluster(), "p", vec![object, config_map("default", "b", "1")], spec.clone())
+    };
+    let of = |field: &str| {
+        let object = place.fleet.get("c", "v1", "ConfigMap", "default", "a").unwrap_or_default();
+        object["data"][field].as_str().unwrap_or_default().to_owned()
+    };
+    let put = |data: Value| {
+        let mut object = config_map("default", "a", "");
+        object["data"] = data;
+        place.fleet.apply("c", "test", object).unwrap();
+    };
+    place
+        .deploy(async |bus| {
+            kit::write(bus, [wanted("1")]).await;
+            is(bus, "p", State::Provisioned).await;
+            assert_eq!(of("theirs"), "ours", "what is new gets everything");
+            put(json!({"text": "changed", "more": "x"}));
+            kit::until(|| of("text") == "1").await;
+            assert_eq!(of("more"), "x", "what others add is theirs");
+            place.fleet.delete("c", "v1", "ConfigMap", "default", "b").unwrap();
+            kit::until(|| place.text("default", "b").is_some()).await;
+            put(json!({"theirs": "changed"}));
+            kit::write(bus, [wanted("2")]).await;
+            kit::until(|| of("text") == "2").await;
+            assert_eq!(of("theirs"), "changed");
+        })
+        .await;
+    // What happens while nobody watches is seen by the next one.
+    put(json!({"text": "changed"}));
+    place.deploy(async |_| kit::until(|| of("text") == "2").await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_check_of_a_kind_that_the_cluster_does_not_have_passes() {
     let place = Stand::start().await;
     let gone = json!({"name": "none", "featureID": "Resources", "group": "example.com", "version": "v1", "kind": "Thing"});

@@ -56,6 +56,8 @@ scenarios! {
     de_checks_of_nothing: "de-checks-of-nothing",
     de_continue_on_error: "de-continue-on-error",
     de_depends_on: "de-depends-on",
+    de_drift: "de-drift",
+    de_drift_exclusions: "de-drift-exclusions",
     de_health_and_dependents: "de-health-and-dependents",
     de_one_after_another: "de-one-after-another",
     de_order_of_kinds: "de-order-of-kinds",

@@ -7,9 +7,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sluice_agent_core::{Seen, WatchSpec};
 use sluice_api::{Gvk, ObjectKey, ProfileId};
-use sluice_deployer_core::{Class, Failure, Inventory, Live, Reply, Request, Stored, Version};
+use sluice_deployer_core::{
+    Class, Failure, Inventory, Live, MANAGER, Reply, Request, Stored, Version, own_fields,
+};
 
 use crate::refusals::Refusals;
+
+/// Changes of what is deployed, of each server.
+const MOST_CHANGES: u32 = 4;
 
 /// One API server, with everything that is in its cluster.
 #[derive(Default)]
@@ -35,6 +40,8 @@ pub(crate) struct ApiServer {
     pub(crate) born: u64,
     /// Deleted objects that a finalizer holds, and until when.
     held: Vec<(i64, ObjectKey)>,
+    /// How often somebody else has changed what is deployed.
+    pub(crate) changes: u32,
     /// What it refuses for a while.
     pub(crate) refusals: Refusals,
     /// What deployers say that profiles own.
@@ -154,6 +161,29 @@ impl ApiServer {
         }
     }
 
+    /// Somebody else changes what the user's profile has deployed, or deletes it; not so often that it would be a fight.
+    pub(crate) fn interfere(&mut self, delete: bool) -> Option<ObjectKey> {
+        let is_own = |(key, object): &(&ObjectKey, &Arc<Value>)| {
+            key.name == "own" && Live::of(object).owner.is_some_and(|owner| owner.name == "own")
+        };
+        let key = self.applied.iter().find(is_own).map(|(key, _)| key.clone())?;
+        if self.changes == MOST_CHANGES || self.going(&key).is_some() {
+            return None;
+        }
+        self.changes += 1;
+        if delete {
+            self.applied.remove(&key);
+            return Some(key);
+        }
+        self.version += 1;
+        let mut object = (**self.applied.get(&key)?).clone();
+        object["data"]["theirs"] = "x".into();
+        object["metadata"]["resourceVersion"] = self.version.to_string().into();
+        object["metadata"]["managedFields"] = json!([]);
+        self.applied.insert(key.clone(), Arc::new(object));
+        Some(key)
+    }
+
     /// Carries out a deployer's call, and tells which object it changed. The caller has checked its lease; what is
     /// deleted is held by a finalizer until `held`, when there is such a time.
     pub(crate) fn call(&mut self, request: &Request, held: Option<i64>) -> (Reply, Option<Written>) {
@@ -165,7 +195,15 @@ impl ApiServer {
             }
             Request::Prove { .. } => Reply::Done,
             Request::Read(key) => Reply::Read(self.applied.get(key).map(|object| Live::of(object))),
-            Request::Apply { object, against, .. } => return self.apply(object, against.as_ref()),
+            Request::Apply { object, against, watched, .. } => {
+                let (reply, written) = self.apply(object, against.as_ref());
+                return match reply {
+                    Reply::Applied(live) if !watched => {
+                        (Reply::Applied(Live { fields: None, ..live }), written)
+                    }
+                    reply => (reply, written),
+                };
+            }
             Request::Delete { key, against, .. } => match self.applied.get(key) {
                 None => Reply::Done,
                 Some(object) if Live::of(object).version() == *against => {
@@ -274,7 +312,11 @@ impl ApiServer {
         }
         object["metadata"]["uid"] = known.map_or_else(|| format!("u{}", self.version), |(uid, _)| uid).into();
         object["metadata"]["resourceVersion"] = self.version.to_string().into();
-        let (live, new) = (Live::of(&object), Arc::new(object));
+        let data = object.get("data").map(Value::to_string).unwrap_or_default();
+        let entry = json!({"manager": MANAGER, "operation": "Apply", "fieldsV1": {format!("f:{data}"): {}}});
+        object["metadata"]["managedFields"] = json!([entry]);
+        let live = Live { fields: own_fields(&object["metadata"]), ..Live::of(&object) };
+        let new = Arc::new(object);
         self.adopted.remove(&key);
         let old = self.applied.insert(key.clone(), new.clone());
         (Reply::Applied(live), Some(Written { key, old, new: Some(new) }))

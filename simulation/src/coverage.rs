@@ -47,6 +47,10 @@ faults! {
     Departed,
     /// An API server does not answer for a while.
     Outage,
+    /// Somebody changes an object that a profile has deployed.
+    Changed,
+    /// Somebody deletes one.
+    Missing,
     /// Checks of a cluster fail for a while.
     Ill,
     /// An API server does not allow something for a while.

@@ -215,6 +215,7 @@ impl Faults {
         }
         if world.random.random_bool(self.outages) {
             fail_checks(world);
+            interfere(world);
         }
         if world.random.random_bool(self.refusals) {
             let cluster = SERVERS[world.random.random_range(0..SERVERS.len())];
@@ -271,6 +272,17 @@ fn fail_checks(world: &mut World) {
     };
     server.ill = (now, now + steps * STEP);
     world.happened(Fault::Ill, || format!("{cluster} for {steps} steps"));
+}
+
+/// With what a profile has deployed.
+fn interfere(world: &mut World) {
+    let cluster = SERVERS[world.random.random_range(0..SERVERS.len())];
+    let delete = world.random.random_bool(0.4);
+    let Some(server) = world.clusters.get_mut(cluster) else { return };
+    if let Some(key) = server.interfere(delete) {
+        let fault = if delete { Fault::Missing } else { Fault::Changed };
+        world.happened(fault, || format!("{cluster} {key}"));
+    }
 }
 
 /// By up to five minutes.

@@ -153,6 +153,7 @@ pub(crate) fn rival() -> Value {
         "destinationClusterSelector": {"matchLabels": {"tier": "x"}},
         "eventSourceName": "services",
         "profileNameFormat": "own",
+        "syncMode": DRIFT,
         "templateResourceRefs": [thing_ref()],
         "policyRefs": [content_ref("own")],
     });
@@ -200,7 +201,7 @@ pub(crate) fn team_profile() -> Value {
 
 /// The profile that a user wrote; with `by_set` it goes to the clusters of the set.
 pub(crate) fn profile((tier, leave): (u64, bool), once: bool, by_set: bool) -> Value {
-    let mode = if once { "OneTime" } else { "Continuous" };
+    let mode = if once { "OneTime" } else { DRIFT };
     let stop = if leave { "LeavePolicies" } else { "WithdrawPolicies" };
     let mut refs = vec![content_ref("own")];
     // Of equal tiers nobody could say which has it in the end.
@@ -220,6 +221,9 @@ pub(crate) fn profile((tier, leave): (u64, bool), once: bool, by_set: bool) -> V
     }
     json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": "own"}, "spec": spec})
 }
+
+/// What somebody else changes is put right.
+const DRIFT: &str = "ContinuousWithDriftDetection";
 
 /// What the user's profile depends on, and its profile, which selects nothing itself.
 const BASE: &str = "base";

@@ -175,10 +175,7 @@ mod tests {
             of("ClusterProfile", config, &spec)
         };
         assert_eq!(profile("tier", json!(50)), [(Fit::Works, String::new())]);
-        assert_eq!(
-            profile("syncMode", json!("ContinuousWithDriftDetection")),
-            [(Fit::Differs, "spec.syncMode".into())]
-        );
+        assert_eq!(profile("maxUpdate", json!(1)), [(Fit::Differs, "spec.maxUpdate".into())]);
         let missing = profile(
             "kustomizationRefs",
             json!([{"kind": "ConfigMap", "namespace": "a", "name": "b", "path": "p"}]),

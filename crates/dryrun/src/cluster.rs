@@ -91,7 +91,9 @@ impl Clusters {
                     | Effect::Journal(_)
                     | Effect::Switch(_)
                     | Effect::FollowKinds(_)
-                    | Effect::EndCheck(..) => {}
+                    | Effect::EndCheck(..)
+                    | Effect::Watch(..)
+                    | Effect::EndWatch(..) => {}
                 }
             }
         }

@@ -258,5 +258,8 @@ fn is_absent(error: &watcher::Error) -> bool {
     }
 }
 
+mod metadata;
 #[cfg(test)]
 mod tests;
+
+pub use metadata::watch_metadata;

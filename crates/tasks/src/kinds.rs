@@ -147,6 +147,8 @@ kinds! {
         Definitions: "definitions" => StopOwner,
         /// Asks a check in a cluster. Nothing else would say when its answer is another one.
         Check: "check" => StopOwner,
+        /// Watches the metadata of what is deployed of a kind. What it has seen is how something that went in between is missed.
+        DriftWatch: "drift-watch" => StopOwner,
         /// One call to a managed cluster. The shard waits for the answer.
         Call: "call" => StopOwner,
         /// Writes ClusterConfigurations. What waits in it is nowhere else.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sluice_api::model::Dependencies;
-use sluice_api::{ObjectKey, ProfileId};
+use sluice_api::{Gvk, ObjectKey, ProfileId};
 use sluice_protocol::{CallId, Shard};
 
 use crate::call_queue::CallQueue;
@@ -15,8 +15,10 @@ use crate::job::{Ended, Job, JobContext, MakerRow};
 use crate::late_calls::LateCalls;
 use crate::request::{Class, Failure, Live, Reply, Request};
 
+use drift::Watched;
 use reachability::Reachability;
 
+mod drift;
 mod kinds;
 mod needs;
 mod opening;
@@ -33,6 +35,7 @@ pub(crate) struct Cluster {
     live: HashMap<ObjectKey, Live>,
     claims: Claims,
     checks: CheckBook,
+    watched: Watched,
     dependencies: Dependencies,
     calls: CallQueue,
     /// Jobs that are to restart, by time.
@@ -64,6 +67,10 @@ pub(crate) struct Outcome {
     pub(crate) trouble: Option<Option<String>>,
     /// Checks that are to be asked from now on, or no longer.
     pub(crate) checks: Vec<Asking>,
+    /// Kinds whose deployed objects are to be watched from now on, or (`false`) no longer.
+    pub(crate) watched: Vec<(Gvk, bool)>,
+    /// Objects that somebody else had changed and that were put right.
+    pub(crate) righted: Vec<ObjectKey>,
     /// Profiles that wait for others than before.
     pub(crate) waits: Vec<ProfileId>,
     /// For the first time a profile has an object of a kind that can come and go.
@@ -88,6 +95,7 @@ impl Cluster {
             live: HashMap::new(),
             claims: Claims::default(),
             checks: CheckBook::default(),
+            watched: Watched::default(),
             dependencies: Dependencies::default(),
             calls: CallQueue::new(late),
             retries: BTreeSet::new(),
@@ -185,6 +193,7 @@ impl Cluster {
             (request, Some(profile), Some(reply)) => {
                 let ended = self.with_job(&profile, now, |job, context| job.reply(&request, reply, context));
                 self.end(&profile, ended, &mut outcome);
+                self.look_at_later(&profile, now, &mut outcome);
             }
         }
         self.send(now, next_id, &mut outcome);
@@ -225,6 +234,7 @@ impl Cluster {
     fn begin(&mut self, profile: &ProfileId, now: i64, outcome: &mut Outcome) {
         let ended = self.with_job(profile, now, Job::begin);
         self.end(profile, ended, outcome);
+        self.look_at_later(profile, now, outcome);
     }
 
     fn with_job(
@@ -282,7 +292,9 @@ impl Cluster {
             if ended == Some(Ended::Removed) {
                 job.end_checks(&mut self.checks);
             }
+            outcome.righted.extend(job.take_righted());
         }
+        self.note_watched(profile, outcome);
         match ended {
             None | Some(Ended::NotYet) => {}
             Some(ended) => {

@@ -168,6 +168,7 @@ mod tests {
             releases: BTreeMap::new(),
             formerly: String::new(),
             adopted: BTreeMap::new(),
+            fields: Vec::new(),
             objects: objects.into_iter().map(Arc::new).collect(),
             stay: None,
         };

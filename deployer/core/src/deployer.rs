@@ -19,6 +19,7 @@ use crate::summary::Summary;
 
 mod deferred;
 mod display;
+mod drift;
 mod gone;
 mod left_behind;
 mod reporting;
@@ -126,6 +127,7 @@ impl Deployer {
                 Asking::End(id) => Effect::EndCheck(cluster.clone(), id),
             });
         }
+        self.tell_drift(cluster, outcome.watched, outcome.righted, step);
         if let Some(at) = outcome.wake_at {
             step.wake_at_steady(at);
         }
@@ -315,6 +317,7 @@ impl Core for Deployer {
                     self.with(&cluster, step, |state, next_id| state.checked(id, said, now, next_id));
                 }
             }
+            ExternalInput::Shown(cluster, shown) => self.shown(&cluster, shown, step),
             ExternalInput::Reply(cluster, id, reply) => {
                 self.with(&cluster, step, |state, next_id| state.reply(id, reply, now, next_id))
             }

@@ -1,6 +1,7 @@
 //! What a profile owns in a cluster, kept in the cluster: the truth that survives everything else.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -64,6 +65,10 @@ pub struct Inventory {
     /// not know it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub adopted: BTreeMap<String, Release>,
+    /// Of each of the objects, in their order, what tells the fields that are ours; where drift is put right. Former versions do not
+    /// know it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<Option<NonZeroU64>>,
     /// Everything it may have created. Written before the first of them is.
     pub objects: BTreeSet<Arc<ObjectKey>>,
     /// Those of them that are never deleted: they said so when they were rendered, or a chart brought them along. Former versions
@@ -168,7 +173,12 @@ impl Inventory {
             why: error.to_string(),
         })?;
         let can_be = |key: &ObjectKey| identity::validate_reference(key).is_ok();
+        let named = inventory.objects.len();
         inventory.objects.retain(|key| can_be(key));
+        // They are told by their order.
+        if inventory.objects.len() != named || inventory.fields.len() != named {
+            inventory.fields.clear();
+        }
         inventory.stay.iter_mut().for_each(|stay| stay.retain(can_be));
         Ok(inventory)
     }
@@ -207,6 +217,7 @@ mod tests {
             adopted: BTreeMap::from([("n/r".to_owned(), release.clone())]),
             releases: BTreeMap::from([("n/r".to_owned(), release)]),
             stay: Some([key.clone()].into()),
+            fields: Vec::new(),
             objects: [Arc::new(key)].into(),
         };
         for kept in [Kept::Registered, Kept::Management] {
@@ -243,6 +254,7 @@ mod tests {
             releases: BTreeMap::new(),
             formerly: String::new(),
             adopted: BTreeMap::new(),
+            fields: Vec::new(),
             objects: BTreeSet::new(),
             stay: None,
         };

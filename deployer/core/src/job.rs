@@ -22,6 +22,7 @@ mod attempts;
 mod checked;
 mod claims;
 mod dependent;
+mod drift;
 mod handover;
 mod inventory_state;
 mod lanes;
@@ -41,6 +42,8 @@ mod target;
 use attempts::Attempts;
 use checked::Checks;
 use dependent::Awaited;
+use drift::Drift;
+pub(crate) use drift::Shown as ShownObject;
 use inventory_state::{InventoryState, Knowledge};
 pub(crate) use makers::{MakerRow, Makers};
 use proves::Proves;
@@ -91,6 +94,8 @@ pub(crate) struct Job {
     awaited: Awaited,
     /// What it lets be checked.
     checks: Checks,
+    /// What of it others change.
+    drift: Drift,
     /// The row that it is on the cluster as, when it is.
     provisioned: Option<Digest>,
     pub(crate) retry_at: Option<i64>,
@@ -176,6 +181,7 @@ impl Job {
             attempts: Attempts::default(),
             awaited: Awaited::default(),
             checks: Checks::default(),
+            drift: Drift::default(),
             provisioned: None,
             retry_at: None,
             defers: false,
@@ -264,6 +270,7 @@ impl Job {
         self.elect(context.shards);
         let desired = self.target.decode();
         self.line_up_checks(context);
+        self.line_up_drift(desired.as_deref());
         let Some(desired) = desired else { return self.begin_removal(context) };
         self.act_for(desired.account.as_ref());
         self.compare_asked(&desired);
@@ -336,7 +343,7 @@ impl Job {
         if !self.run.gated.is_empty() {
             return Ended::NotYet;
         }
-        let failed = self.run.errors.values().any(|fault| !fault.lost);
+        let failed = self.run.errors.values().any(|fault| !fault.lost && !fault.is_fight);
         match self.phase {
             Phase::Idle => self.settle(context),
             // Without an inventory nothing may be created or deleted.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use sluice_api::model::Check;
-use sluice_api::{ClusterRef, ServiceAccount};
+use sluice_api::{ClusterRef, Gvk, ServiceAccount};
 use sluice_protocol::{CallId, JournalEntry, Problem};
 
 use crate::checks::{CheckId, Outcome};
 use crate::configuration::Configuration;
+use crate::drift::Shown;
 use crate::request::{Reply, Request};
 use crate::summary::Summary;
 
@@ -26,6 +27,8 @@ pub enum ExternalInput {
     Kinds(ClusterRef, String),
     /// The answer to [`Effect::Call`].
     Reply(ClusterRef, CallId, Reply),
+    /// What a watch of [`Effect::Watch`] shows.
+    Shown(ClusterRef, Shown),
     /// What comes of a check that [`Effect::Check`] asks for, whenever that is something else than before.
     Checked(ClusterRef, CheckId, Outcome),
 }
@@ -46,6 +49,11 @@ pub enum Effect {
     Check(ClusterRef, CheckId, Arc<Check>, Option<ServiceAccount>),
     /// It need not be asked any more.
     EndCheck(ClusterRef, CheckId),
+    /// Watch the metadata of everything of a kind that profiles have deployed, until the end is said or the next switch; answered by
+    /// [`ExternalInput::Shown`].
+    Watch(ClusterRef, Gvk),
+    /// It need not be watched any more.
+    EndWatch(ClusterRef, Gvk),
     /// The ClusterSummary should say this.
     Summary(Summary),
     /// The ClusterConfiguration should say this.

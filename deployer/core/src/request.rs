@@ -1,5 +1,6 @@
 //! What a deployer asks of an API server, and what it learns from the answers.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -32,6 +33,10 @@ pub enum Request {
         subresources: Vec<String>,
         /// Whether its namespace is made where it is missing.
         make_namespace: bool,
+        /// Fields of it, as JSON pointers, that are left to who owns them where the object exists.
+        excluded: Vec<String>,
+        /// Whether the answer is to say which fields are ours.
+        watched: bool,
         /// For which tenant: it is done as the account that stands for it in the cluster.
         account: Option<ServiceAccount>,
     },
@@ -153,6 +158,8 @@ pub struct Live {
     pub keeps: bool,
     /// Of a definition: why its kind is not served yet.
     pub unserved: Option<Box<str>>,
+    /// What tells the fields of which we are the manager; where it was asked for.
+    pub fields: Option<NonZeroU64>,
 }
 
 /// The profile that an object says it belongs to.
@@ -240,6 +247,7 @@ impl Live {
             going: !object::text(object, &["metadata", "deletionTimestamp"]).is_empty(),
             keeps: marks::keeps(object),
             unserved: marks::unserved(object),
+            fields: None,
         }
     }
 

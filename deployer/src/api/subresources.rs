@@ -14,6 +14,7 @@ use sluice_api::object;
 use sluice_deployer_core::{Class, Failure, Reply, Version};
 use sluice_kube::segment;
 
+use super::fields::How;
 use super::{MANAGER, Site};
 use crate::failure;
 use crate::tenants::Caller;
@@ -27,7 +28,7 @@ impl Site {
     pub(super) async fn apply_parts(
         &self,
         object: &Value,
-        (against, make_namespace): (Option<Version>, bool),
+        how: How,
         subresources: &[String],
         caller: &Caller,
     ) -> Result<Reply, Failure> {
@@ -35,14 +36,14 @@ impl Site {
         object::metadata_map(&mut unfinished, "annotations")
             .ok_or_else(|| Failure::new(Class::Refused, "the object has no metadata"))?
             .insert(HASH.to_owned(), INCOMPLETE.into());
-        let Reply::Applied(live) = self.apply(&unfinished, against, make_namespace, caller).await? else {
+        let Reply::Applied(live) = self.apply(&unfinished, how.clone(), caller).await? else {
             return Err(Failure::new(Class::Unanswered, "the server answered with something else"));
         };
         let mut version = live.version();
         for part in subresources {
             version = self.apply_part(object, part, &version, caller).await?;
         }
-        self.apply(object, Some(version), make_namespace, caller).await
+        self.apply(object, How { against: Some(version), ..how }, caller).await
     }
 
     /// One part of it; the version of the object then.

@@ -60,6 +60,8 @@ async fn a_name_is_one_segment_of_the_path_whatever_it_is() {
                     against: None,
                     subresources: Vec::new(),
                     make_namespace: true,
+                    excluded: Vec::new(),
+                    watched: false,
                     account: None,
                 },
                 || true,
@@ -85,6 +87,8 @@ async fn a_kind_that_cannot_be_asked_for_is_none() {
                 against: None,
                 subresources: Vec::new(),
                 make_namespace: true,
+                excluded: Vec::new(),
+                watched: false,
                 account: None,
             },
             || true,
@@ -116,6 +120,8 @@ async fn without_a_lease_nothing_is_written_and_everything_read() {
         against: None,
         subresources: Vec::new(),
         make_namespace: true,
+        excluded: Vec::new(),
+        watched: false,
         account: None,
     };
     let Reply::Failed(failure) = mk_site().call(apply, || false).await else { panic!("applied") };
@@ -168,6 +174,8 @@ async fn what_is_to_be_created_is_a_conflict_with_what_is_there() {
         against: None,
         subresources: Vec::new(),
         make_namespace: true,
+        excluded: Vec::new(),
+        watched: false,
         account: None,
     };
     let reply = mk_site_of(server.client()).call(apply, || true).await;
@@ -186,6 +194,8 @@ async fn a_server_that_is_not_there_is_no_fault_of_the_object() {
         against: None,
         subresources: Vec::new(),
         make_namespace: true,
+        excluded: Vec::new(),
+        watched: false,
         account: None,
     };
     assert_eq!(class(&mk_site().call(apply, || true).await), Some(Class::Transient));
@@ -201,6 +211,8 @@ async fn a_namespace_that_is_to_be_left_missing_is_not_made() {
         against: None,
         subresources: Vec::new(),
         make_namespace: false,
+        excluded: Vec::new(),
+        watched: false,
         account: None,
     };
     let reply = mk_not_found(server).call(apply, || true).await;
@@ -233,6 +245,8 @@ async fn what_is_written_for_a_tenant_is_written_as_its_account_and_nothing_else
         against: None,
         subresources: Vec::new(),
         make_namespace: true,
+        excluded: Vec::new(),
+        watched: false,
         account: account(),
     };
     let (profile, release) = (ProfileId::cluster("p"), key.clone());
@@ -281,7 +295,18 @@ fn applying(is_missing: fn(&str) -> bool) -> (FakeApi, Request) {
     object["status"] = json!({"phase": "Ready"});
     let subresources = vec!["status".to_owned()];
     let object = object.into();
-    (server, Request::Apply { object, against: None, subresources, make_namespace: false, account: None })
+    (
+        server,
+        Request::Apply {
+            object,
+            against: None,
+            subresources,
+            make_namespace: false,
+            excluded: Vec::new(),
+            watched: false,
+            account: None,
+        },
+    )
 }
 
 #[tokio::test]

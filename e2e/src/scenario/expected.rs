@@ -20,6 +20,9 @@ pub struct Expected {
     /// Objects of Sluice's that wait: for their kind or namespace, or for what their profile waits for.
     #[serde(default)]
     pub pending: BTreeMap<String, Vec<Value>>,
+    /// What live clusters have of some of the objects, which have fields of somebody else.
+    #[serde(default)]
+    pub shared: BTreeMap<String, Vec<Value>>,
     /// Names of profiles of which everything is there, and which are not well.
     #[serde(default)]
     pub unwell: BTreeMap<String, Vec<String>>,
@@ -50,7 +53,12 @@ impl Expected {
     /// What must be in this cluster when it knows the kinds (`live`), and what must be printed otherwise.
     pub fn of(&self, cluster: &str, live: bool) -> Vec<Value> {
         let pending = self.pending.get(cluster).filter(|_| !live);
-        self.clusters.get(cluster).into_iter().chain(pending).flatten().cloned().collect()
+        let shared = self.shared.get(cluster).filter(|_| live).map_or(&[][..], Vec::as_slice);
+        let as_it_is = |object: &Value| {
+            let found = shared.iter().find(|shared| ObjectKey::of(shared) == ObjectKey::of(object));
+            found.unwrap_or(object).clone()
+        };
+        self.clusters.get(cluster).into_iter().chain(pending).flatten().map(as_it_is).collect()
     }
 }
 

@@ -214,6 +214,10 @@ impl<'a> Player<'a> {
             let held = client.deployed(&self.kinds).await?;
             found.extend(differences(cluster, &expected.of(cluster, true), &held));
             let built = live_part(build, expected, cluster);
+            let shared: Vec<_> =
+                expected.shared.get(cluster).into_iter().flatten().map(ObjectKey::of).collect();
+            let held: Vec<_> =
+                held.into_iter().filter(|object| !shared.contains(&ObjectKey::of(object))).collect();
             let built = differences(cluster, &built, &held);
             found.extend(built.into_iter().map(|text| format!("{text} (as sluice build says)")));
             for kept in expected.kept.get(cluster).into_iter().flatten() {
@@ -230,10 +234,10 @@ impl<'a> Player<'a> {
     }
 }
 
-/// What `sluice build` prints for a cluster, without the kinds that the cluster does not know.
+/// What `sluice build` prints for a cluster, without what waits there, and without what has fields of somebody else.
 fn live_part(build: &Build, expected: &Expected, cluster: &str) -> Vec<Value> {
-    let pending: Vec<Option<ObjectKey>> =
-        expected.pending.get(cluster).into_iter().flatten().map(ObjectKey::of).collect();
+    let others = [&expected.pending, &expected.shared].into_iter().filter_map(|places| places.get(cluster));
+    let others: Vec<Option<ObjectKey>> = others.flatten().map(ObjectKey::of).collect();
     let built = build.clusters.get(cluster).into_iter().flatten();
-    built.filter(|object| !pending.contains(&ObjectKey::of(object))).cloned().collect()
+    built.filter(|object| !others.contains(&ObjectKey::of(object))).cloned().collect()
 }

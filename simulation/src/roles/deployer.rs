@@ -3,11 +3,12 @@
 use rand::Rng as _;
 use sluice_api::{ClusterRef, MANAGEMENT, ProfileId};
 use sluice_deployer_core as deployer;
-use sluice_deployer_core::{CheckId, Class, Failure, Reply, Request};
+use sluice_deployer_core::{CheckId, Class, Failure, Reply, Request, Shown};
 use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{CallId, Shard, Subject, Table};
 
+use super::kind_watch::KindWatch;
 use super::{FORGET_AFTER, SHARDS};
 use crate::api_server::{ApiServer, Written};
 use crate::checks::{History, LATE, version};
@@ -30,6 +31,8 @@ pub(crate) struct DeployerRole {
     replies: Vec<deployer::ExternalInput>,
     /// Checks that are asked, and what was told last of each.
     asked: Vec<AskedCheck>,
+    /// Kinds whose deployed objects are watched.
+    watches: Vec<KindWatch>,
     /// Whether it was said that every registered cluster has been told.
     listed: bool,
     life: u64,
@@ -77,6 +80,7 @@ impl DeployerRole {
             flying: Vec::new(),
             replies: Vec::new(),
             asked: Vec::new(),
+            watches: Vec::new(),
             listed: false,
             life: 0,
             newer: false,
@@ -182,6 +186,14 @@ impl DeployerRole {
             let server = world.clusters.get(asked.cluster.name.as_str())?;
             let passes = server.ill_for(world.now).is_none();
             (server.away_until <= world.now && asked.told != Some(passes)).then_some((index, passes))
+        })
+    }
+
+    /// What a watch shows next, and of which.
+    fn drift_news(&self, world: &World) -> Option<(usize, Shown)> {
+        self.watches.iter().enumerate().find_map(|(index, watch)| {
+            let server = world.clusters.get(watch.cluster.name.as_str())?;
+            Some((index, watch.news(server).filter(|_| server.away_until <= world.now)?))
         })
     }
 
@@ -324,6 +336,13 @@ impl Role for DeployerRole {
             let said = if passes { Ok(()) } else { Err("not well".to_owned()) };
             return Some(deployer::ExternalInput::Checked(asked.cluster.clone(), asked.id, said));
         }
+        if let Some((index, shown)) = self.drift_news(world)
+            && world.random.random_bool(0.5)
+        {
+            let watch = &mut self.watches[index];
+            watch.note(&shown);
+            return Some(deployer::ExternalInput::Shown(watch.cluster.clone(), shown));
+        }
         self.send(world, link.lease);
         None
     }
@@ -333,6 +352,7 @@ impl Role for DeployerRole {
             || !self.replies.is_empty()
             || !self.listed
             || self.check_news(world).is_some()
+            || self.drift_news(world).is_some()
             || self.clusters.iter().any(|(name, told)| standing(world, name) != *told)
     }
 
@@ -345,7 +365,16 @@ impl Role for DeployerRole {
             deployer::Effect::EndCheck(cluster, id) => {
                 return self.asked.retain(|asked| (&asked.cluster, asked.id) != (&cluster, id));
             }
-            deployer::Effect::Switch(cluster) => return self.asked.retain(|asked| asked.cluster != cluster),
+            deployer::Effect::Watch(cluster, gvk) => {
+                return self.watches.push(KindWatch::new(cluster, gvk));
+            }
+            deployer::Effect::EndWatch(cluster, gvk) => {
+                return self.watches.retain(|watch| (&watch.cluster, &watch.gvk) != (&cluster, &gvk));
+            }
+            deployer::Effect::Switch(cluster) => {
+                self.watches.retain(|watch| watch.cluster != cluster);
+                return self.asked.retain(|asked| asked.cluster != cluster);
+            }
             _ => return,
         };
         let told = self.clusters.iter().find(|(name, _)| *name == cluster.name);

@@ -114,7 +114,8 @@ fn inventory(
         cause: known.cause.clone(),
         leave: known.leave,
         depends_on: BTreeSet::new(),
-        // The first row that comes says them.
+        // The first row that comes says them, and the first apply which fields are ours.
+        fields: Vec::new(),
         checks: RemovalChecks::default(),
         complete: false,
         redeployed: BTreeSet::new(),

@@ -109,13 +109,14 @@ mod tests {
             ),
             [(Feature::Helm, 1)]
         );
+        let jobs = json!([{"name": "x", "jobCheck": {"jobRef": {}}}]);
         assert_eq!(
             lacking(
-                json!({"policyRefs": references, "kustomizationRefs": [{"name": "x"}], "driftExclusions": [{"paths": ["/a"]}]})
+                json!({"policyRefs": references, "kustomizationRefs": [{"name": "x"}], "preDeployChecks": jobs})
             ),
             [(Feature::Resources, 1), (Feature::Kustomize, 2)]
         );
-        assert_eq!(lacking(json!({"driftExclusions": [{"paths": ["/a"]}]})), [(Feature::Resources, 1)]);
+        assert_eq!(lacking(json!({"preDeployChecks": jobs})), [(Feature::Resources, 1)]);
         assert!(lacking(json!({"policyRefs": references, "maxUpdate": 1, "dependsOn": ["q"]})).is_empty());
     }
 }

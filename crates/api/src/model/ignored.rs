@@ -25,8 +25,6 @@ pub struct Ignored {
 pub enum FieldLocation {
     /// A field of the spec.
     Field(&'static str),
-    /// A field of the spec with this value alone.
-    Value(&'static str, &'static str),
     /// A field of the spec that servers set to this number where nobody does.
     Number(&'static str, i64),
     /// An annotation.
@@ -45,12 +43,7 @@ const fn field(kinds: &'static [&'static str], name: &'static str, why: &'static
 }
 
 /// Everything that is accepted and has no effect.
-pub const IGNORED: [Ignored; 13] = [
-    Ignored {
-        kinds: PROFILES,
-        at: FieldLocation::Value("syncMode", "ContinuousWithDriftDetection"),
-        why: "drift is not watched by this version: what somebody else changes stays until the profile changes; it is as Continuous",
-    },
+pub const IGNORED: [Ignored; 12] = [
     field(PROFILES, "maxUpdate", "has no effect: all clusters are updated at the same time"),
     field(
         PROFILES,
@@ -97,7 +90,7 @@ impl FieldLocation {
     /// The path in an object.
     fn path(self) -> String {
         match self {
-            Self::Field(name) | Self::Value(name, _) | Self::Number(name, _) => format!("spec.{name}"),
+            Self::Field(name) | Self::Number(name, _) => format!("spec.{name}"),
             Self::Annotation(name) => format!("metadata.annotations.{name}"),
             Self::Label(name) => format!("metadata.labels.{name}"),
         }
@@ -108,7 +101,6 @@ impl FieldLocation {
         match self {
             Self::Field(name) => spec(name).is_some(),
             Self::Number(name, usual) => spec(name).is_some_and(|value| value.as_i64() != Some(usual)),
-            Self::Value(name, value) => spec(name).and_then(Value::as_str) == Some(value),
             Self::Annotation(name) => object::annotation(object, name).is_some(),
             Self::Label(name) => object::label(object, name).is_some(),
         }
@@ -149,13 +141,8 @@ mod tests {
     #[test]
     fn what_is_written_and_has_no_effect_is_named() {
         let profile = json!({"kind": "ClusterProfile", "metadata": {"name": "p", "labels": {"projectsveltos.io/admin-name": "a"}},
-            "spec": {"syncMode": "ContinuousWithDriftDetection", "maxUpdate": "30%", "reloader": true}});
-        let expected = [
-            "spec.syncMode",
-            "spec.maxUpdate",
-            "spec.reloader",
-            "metadata.labels.projectsveltos.io/admin-name",
-        ];
+            "spec": {"maxUpdate": "30%", "reloader": true}});
+        let expected = ["spec.maxUpdate", "spec.reloader", "metadata.labels.projectsveltos.io/admin-name"];
         assert_eq!(paths(profile), expected);
         let nothing = json!({"kind": "ClusterProfile", "metadata": {"name": "p"},
             "spec": {"syncMode": "Continuous", "maxUpdate": 0, "reloader": false}});
@@ -189,7 +176,6 @@ mod tests {
             .map(|one| match one.at {
                 FieldLocation::Field(name)
                 | FieldLocation::Number(name, _)
-                | FieldLocation::Value(name, _)
                 | FieldLocation::Annotation(name)
                 | FieldLocation::Label(name) => name.to_owned(),
             })

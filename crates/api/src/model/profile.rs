@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::check::Check;
 use super::cluster_set::ClusterSetId;
+use super::drift::DriftExclusion;
 use super::helm::HelmChart;
 use super::ignored::ignored;
 use super::patch::{self, PatchSpec};
@@ -138,10 +139,8 @@ pub struct Profile {
 // === impl SpecCommon ===
 
 /// Parts of a profile that deploy something else than referenced manifests.
-const NOT_YET: [(&str, &str); 2] = [
-    ("kustomizationRefs", "Kustomize directories are not deployed by this version"),
-    ("driftExclusions", "drift is not watched by this version"),
-];
+const NOT_YET: [(&str, &str); 1] =
+    [("kustomizationRefs", "Kustomize directories are not deployed by this version")];
 
 impl SpecCommon {
     pub(super) fn read(spec: &Field<'_>) -> Result<Self, FieldError> {
@@ -172,6 +171,7 @@ impl SpecCommon {
             spec.get(field).flag()?;
         }
         Check::read_all(spec)?;
+        DriftExclusion::read_all(spec)?;
         items("dependsOn")?.iter().try_for_each(|name| name.required_text().map(drop))?;
         Ok(Self {
             helm_charts,

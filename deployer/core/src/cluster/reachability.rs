@@ -52,6 +52,7 @@ impl Cluster {
         self.live.clear();
         self.claims.clear();
         self.checks.forget();
+        self.watched.clear();
         self.calls.forget(now);
         self.retries.clear();
         self.deferred.clear();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use sluice_api::model::Check;
-use sluice_api::{Digest, ObjectKey, ProfileId, ServiceAccount, object};
+use sluice_api::{Digest, Gvk, ObjectKey, ProfileId, ServiceAccount, object};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::rows::{Cause, Desired, Policy, Status};
 use sluice_protocol::{Body, CallId, Incarnation, Problem, Revision, Shard};
@@ -13,6 +13,7 @@ use sluice_protocol::{Body, CallId, Incarnation, Problem, Revision, Shard};
 use super::*;
 use crate::checks::{CheckId, Outcome};
 use crate::configuration::Configuration;
+use crate::drift::{Shown, Sight};
 use crate::inventory::Stored;
 use crate::request::{Class, Failure, Live, Reply, Request};
 
@@ -41,6 +42,10 @@ struct Fixture {
     configurations: Vec<Configuration>,
     /// Checks that are asked.
     asked: BTreeMap<CheckId, (Arc<Check>, Option<ServiceAccount>)>,
+    /// Kinds whose deployed objects are watched.
+    watched: std::collections::BTreeSet<Gvk>,
+    /// What watches have not shown yet.
+    unseen: Vec<Shown>,
     /// What the checks of these names say.
     says: BTreeMap<String, Outcome>,
     /// Whether definitions that are made are not served yet.
@@ -126,6 +131,8 @@ impl Fixture {
             summaries: Vec::new(),
             configurations: Vec::new(),
             asked: BTreeMap::new(),
+            watched: std::collections::BTreeSet::new(),
+            unseen: Vec::new(),
             says: BTreeMap::new(),
             slow_kinds: false,
             fail: Box::new(|_| None),
@@ -266,7 +273,17 @@ impl Fixture {
                         }
                     }
                     Effect::EndCheck(_, id) => assert!(self.asked.remove(&id).is_some()),
-                    Effect::Switch(_) => self.asked.clear(),
+                    Effect::Watch(_, gvk) => {
+                        let same = self.objects.iter().filter(|(key, _)| key.gvk == gvk);
+                        let all = same.map(|(key, object)| Sight::of(key.clone(), object)).collect();
+                        self.unseen.push(Shown::All(gvk.clone(), all));
+                        assert!(self.watched.insert(gvk));
+                    }
+                    Effect::EndWatch(_, gvk) => assert!(self.watched.remove(&gvk)),
+                    Effect::Switch(_) => {
+                        self.asked.clear();
+                        self.watched.clear();
+                    }
                     Effect::Journal(_) => {}
                 }
             }
@@ -287,7 +304,7 @@ impl Fixture {
             }
             Request::Read(key) => Reply::Read(self.objects.get(&key).map(Live::of)),
             Request::Prove { .. } => Reply::Done,
-            Request::Apply { object, against, .. } => {
+            Request::Apply { object, against, watched, .. } => {
                 let key = ObjectKey::of(&object).unwrap();
                 let known = self.objects.get(&key).map(|object| Live::of(object).version());
                 if against != known {
@@ -301,8 +318,12 @@ impl Fixture {
                 if self.slow_kinds && key.gvk.kind == "CustomResourceDefinition" {
                     object["status"] = json!({"conditions": []});
                 }
-                let live = Live::of(&object);
+                drift::manage(&mut object);
+                let sight = Sight::of(key.clone(), &object);
+                let fields = sight.live.fields.filter(|_| watched);
+                let live = Live { fields, ..Live::of(&object) };
                 self.objects.insert(key, object);
+                self.note(Shown::Changed(sight.into()));
                 Reply::Applied(live)
             }
             Request::Delete { key, against, .. } => {
@@ -317,7 +338,10 @@ impl Fixture {
                         object["metadata"]["resourceVersion"] = self.version.to_string().into();
                         object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
                     }
-                    _ => drop(self.objects.remove(&key)),
+                    _ => {
+                        let gone = self.objects.remove(&key).map(|object| Live::of(&object).uid);
+                        self.note(Shown::Gone(key, gone.unwrap_or_default()));
+                    }
                 }
                 Reply::Done
             }
@@ -375,6 +399,7 @@ mod all_said;
 mod checks;
 mod dependencies;
 mod display;
+mod drift;
 mod gone;
 mod handover;
 mod keep;

@@ -31,6 +31,7 @@ impl Job {
             objects: self.run.objects.keys().map(|key| self.shared(key)).collect(),
             formerly: self.inventory().map(|known| known.formerly.clone()).unwrap_or_default(),
             adopted: self.run.adopted.clone(),
+            fields: Vec::new(),
             stay: Some(self.run.staying_objects()),
         };
         inventory.releases.extend(self.run.releases.clone());
@@ -39,6 +40,7 @@ impl Job {
         // What said so when it was rendered last, too: until it is there as it is rendered now.
         let stay = former.iter().flat_map(|known| known.stay.iter().flatten().cloned());
         inventory.stay.iter_mut().for_each(|all| all.extend(stay.clone()));
+        inventory.fields = self.fields_of(inventory.objects.iter());
         if std::mem::take(&mut self.inventory_state.renew) {
             inventory.renewed += 1;
         }
@@ -75,7 +77,11 @@ impl Job {
     /// The next call for one object, if it needs one.
     pub(super) fn next_for(&mut self, key: &ObjectKey, context: &mut JobContext<'_>) {
         let Some(one) = self.run.objects.get(key).cloned() else { return };
-        if self.run.errors.contains_key(&key.to_string()) {
+        if self.run.errors.get(&key.to_string()).is_some_and(|fault| !fault.is_fight) {
+            return;
+        }
+        let has_drifted = self.has_drifted(key, context);
+        if self.is_left_alone(key, context) {
             return;
         }
         if let (Some(brought), Some(live)) = (one.brought, context.live.get(key)) {
@@ -100,7 +106,8 @@ impl Job {
             Some(live)
                 if self.has(key, live, context)
                     && (self.is_as_wanted(live, &one) || self.is_adopted(live, &one))
-                    && !(self.owns(live) && self.redeploy.is_due(key)) =>
+                    && !(self.owns(live)
+                        && (self.redeploy.is_due(key) || (has_drifted && !self.is_adopted(live, &one)))) =>
             {
                 return;
             }
@@ -113,9 +120,13 @@ impl Job {
             return;
         }
         self.run.changed = true;
+        let (excluded, watched) = (self.excluded_of(&one), self.watches_drift());
         let Prepared { object, subresources, make_namespace, .. } = one;
         let account = self.account();
-        self.call(Request::Apply { object, against, subresources, make_namespace, account }, context);
+        self.call(
+            Request::Apply { object, against, subresources, make_namespace, excluded, watched, account },
+            context,
+        );
     }
 
     /// Whether it has the object, alone or together with the profile that is named on it.

@@ -36,7 +36,9 @@ impl Job {
     pub(super) fn next_attempt(&mut self, now: i64) -> Option<i64> {
         self.attempts.failed += 1;
         // An outage, or what another profile has, ends without anybody changing this one.
-        let is_own = |fault: &Fault| !fault.transient && !fault.lost && !fault.follows && !fault.by_check;
+        let is_own = |fault: &Fault| {
+            !fault.transient && !fault.lost && !fault.follows && !fault.by_check && !fault.is_fight
+        };
         self.attempts.own += u32::from(self.run.errors.values().any(is_own));
         match self.target.decoded().and_then(most_failures) {
             Some(most) if self.attempts.own >= most => {

@@ -291,7 +291,7 @@ impl Job {
         match self.checks.note(id, outcome, context.now) {
             None => {}
             // What fails for a moment only has not been told.
-            Some(News::Passed) if self.is_provisioned() => self.retry_at = None,
+            Some(News::Passed) if self.is_provisioned() && !self.is_at_work() => self.retry_at = None,
             Some(News::Passed) if self.in_flight == 0 => return self.begin(context),
             Some(News::FailsAt(at)) => self.wake_at(at),
             Some(News::Passed) => {}

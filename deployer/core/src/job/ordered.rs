@@ -76,6 +76,7 @@ impl Job {
             return Snag::default();
         }
         let faults = keys.iter().filter_map(|key| self.run.errors.get(&key.to_string()));
+        let faults = faults.filter(|fault| !fault.is_fight);
         faults.fold(Snag::default(), |all, fault| all.and(fault.into()))
     }
 

@@ -166,7 +166,8 @@ impl Job {
         let same = held.inventory.objects.iter().map(AsRef::as_ref).eq(self.run.objects.keys())
             && held.inventory.stay == stay
             && held.inventory.releases == self.run.releases
-            && held.inventory.adopted == self.run.adopted;
+            && held.inventory.adopted == self.run.adopted
+            && held.inventory.fields == self.fields_of(held.inventory.objects.iter());
         if same && held.inventory.complete == complete && !self.redeploy.is_asked() {
             return self.settle(context);
         }
@@ -174,6 +175,7 @@ impl Job {
         inventory.complete = complete;
         inventory.redeployed = self.redeploy.to_record().cloned().unwrap_or(inventory.redeployed);
         inventory.objects = self.run.objects.keys().map(|key| self.shared(key)).collect();
+        inventory.fields = self.fields_of(inventory.objects.iter());
         inventory.stay = stay;
         inventory.releases.clone_from(&self.run.releases);
         inventory.adopted.clone_from(&self.run.adopted);

@@ -23,12 +23,14 @@ pub(super) struct Fault {
     pub(super) follows: bool,
     /// Whether a check says so, which says by itself when that changes.
     pub(super) by_check: bool,
+    /// Whether somebody else changes what is put right: everything is there, and goes on.
+    pub(super) is_fight: bool,
 }
 
 impl Fault {
     /// The object, or the server's state, is the reason.
     pub(super) fn new(text: String, transient: bool) -> Self {
-        Self { text, transient, lost: false, follows: false, by_check: false }
+        Self { text, transient, lost: false, follows: false, by_check: false, is_fight: false }
     }
 
     /// It follows from others.
@@ -39,6 +41,11 @@ impl Fault {
     /// A check says so.
     pub(super) fn of_check(text: String) -> Self {
         Self { by_check: true, ..Self::new(text, false) }
+    }
+
+    /// Somebody else changes what is put right.
+    pub(super) fn of_fight(text: String) -> Self {
+        Self { is_fight: true, ..Self::new(text, false) }
     }
 
     /// Another profile has the object.
@@ -83,7 +90,10 @@ impl Job {
             Reply::Failed(failure) => self.failed(key, &failure, context),
             Reply::Read(live) => self.read(key, live, context),
             Reply::Applied(live) if live.going => self.going(key, context),
-            Reply::Applied(live) => drop(context.live.insert(key.clone(), live)),
+            Reply::Applied(live) => {
+                self.note_fields(key, &live);
+                context.live.insert(key.clone(), Live { fields: None, ..live });
+            }
             _ => drop(context.live.remove(key)),
         }
     }

@@ -29,7 +29,7 @@ impl Job {
         }
         self.note_outcome(State::Failed);
         // What a check says it says anew by itself.
-        if self.run.errors.values().any(|fault| !fault.by_check && !fault.follows) {
+        if self.run.errors.values().any(|fault| !fault.by_check && !fault.follows && !fault.is_fight) {
             self.retry_at = self.next_attempt(context.now);
         }
         Ended::Settled { state: State::Failed, changed: self.note_change(changed, true) }

@@ -80,10 +80,6 @@ fn everything_without_effect_is_told_of_in_every_kind_that_has_it() {
                     object["spec"][name] = json!("x");
                     format!("spec.{name}")
                 }
-                FieldLocation::Value(name, value) => {
-                    object["spec"][name] = json!(value);
-                    format!("spec.{name}")
-                }
                 FieldLocation::Number(name, usual) => {
                     object["spec"][name] = json!(usual + 1);
                     format!("spec.{name}")
@@ -130,10 +126,10 @@ fn a_check_is_lacking_in_the_feature_that_it_names() {
 
 #[test]
 fn what_is_about_the_whole_is_lacking_in_everything_that_is_deployed() {
-    let spec =
-        json!({"driftExclusions": [{"paths": ["/a"]}], "policyRefs": [{"kind": "ConfigMap", "name": "a"}]});
+    let jobs = json!([{"name": "x", "jobCheck": {"jobRef": {}}}]);
+    let spec = json!({"validateHealths": jobs, "policyRefs": [{"kind": "ConfigMap", "name": "a"}]});
     assert_eq!(lacking(spec), [(Feature::Resources, 1)]);
-    assert_eq!(lacking(json!({"driftExclusions": [{"paths": ["/a"]}]})), [(Feature::Resources, 1)]);
+    assert_eq!(lacking(json!({"validateHealths": jobs})), [(Feature::Resources, 1)]);
 }
 
 #[test]

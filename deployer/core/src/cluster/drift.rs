@@ -1,0 +1,117 @@
+//! Which deployed kinds of a cluster are watched for drift, and what the watches show.
+
+// D-1056: drift is that our entry in managedFields is not what our last apply has left.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sluice_api::{Gvk, ObjectKey, ProfileId};
+use sluice_protocol::CallId;
+
+use super::{Cluster, Outcome};
+use crate::drift::{Shown, Sight};
+use crate::job::ShownObject;
+
+/// The kinds that profiles watch.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    of: BTreeMap<ProfileId, BTreeSet<Gvk>>,
+    by: BTreeMap<Gvk, usize>,
+}
+
+// === impl Watched ===
+
+impl Watched {
+    /// A profile watches these kinds and no others: those that are watched from now on, and those that are not any more.
+    fn set(&mut self, profile: &ProfileId, kinds: BTreeSet<Gvk>) -> (Vec<Gvk>, Vec<Gvk>) {
+        let (mut begun, mut ended) = (Vec::new(), Vec::new());
+        let before = self.of.remove(profile).unwrap_or_default();
+        for kind in kinds.difference(&before) {
+            let count = self.by.entry(kind.clone()).or_default();
+            *count += 1;
+            if *count == 1 {
+                begun.push(kind.clone());
+            }
+        }
+        for kind in before.difference(&kinds) {
+            let Some(count) = self.by.get_mut(kind) else { continue };
+            *count -= 1;
+            if *count == 0 {
+                self.by.remove(kind);
+                ended.push(kind.clone());
+            }
+        }
+        if !kinds.is_empty() {
+            self.of.insert(profile.clone(), kinds);
+        }
+        (begun, ended)
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+impl Cluster {
+    /// What a profile has may be of other kinds now.
+    pub(super) fn note_watched(&mut self, profile: &ProfileId, outcome: &mut Outcome) {
+        let job = self.jobs.get(profile).filter(|job| job.watches_drift());
+        if job.is_none() && !self.watched.of.contains_key(profile) {
+            return;
+        }
+        let objects = job.and_then(|job| job.inventory()).into_iter().flat_map(|held| &held.objects);
+        let kinds = objects.map(|key| key.gvk.clone()).collect();
+        let (begun, ended) = self.watched.set(profile, kinds);
+        outcome.watched.extend(begun.into_iter().map(|gvk| (gvk, true)));
+        outcome.watched.extend(ended.into_iter().map(|gvk| (gvk, false)));
+    }
+
+    /// A watch shows something.
+    pub(crate) fn shown(&mut self, shown: Shown, now: i64, next_id: &mut CallId) -> Outcome {
+        let mut outcome = Outcome::default();
+        match shown {
+            Shown::Changed(sight) => self.sight(sight, now, &mut outcome),
+            Shown::Gone(key, uid) => self.sees(key, ShownObject::Gone(uid), now, &mut outcome),
+            Shown::All(gvk, sights) => self.all_shown(&gvk, sights, now, &mut outcome),
+            // The deployer tells it.
+            Shown::Trouble(..) => {}
+        }
+        self.send(now, next_id, &mut outcome);
+        outcome
+    }
+
+    /// What is not in the list has gone.
+    fn all_shown(&mut self, gvk: &Gvk, sights: Vec<Sight>, now: i64, outcome: &mut Outcome) {
+        let there: BTreeSet<&ObjectKey> = sights.iter().map(|sight| &sight.key).collect();
+        let gone = self.live.iter().filter(|(key, _)| key.gvk == *gvk && !there.contains(key));
+        let mut gone: Vec<_> = gone.map(|(key, live)| (key.clone(), live.uid.clone())).collect();
+        gone.sort();
+        for (key, uid) in gone {
+            self.sees(key, ShownObject::Gone(uid), now, outcome);
+        }
+        sights.into_iter().for_each(|sight| self.sight(sight.into(), now, outcome));
+    }
+
+    fn sight(&mut self, sight: Box<Sight>, now: i64, outcome: &mut Outcome) {
+        self.sees(sight.key.clone(), ShownObject::There(sight), now, outcome);
+    }
+
+    fn sees(&mut self, key: ObjectKey, shown: ShownObject, now: i64, outcome: &mut Outcome) {
+        let known = self.live.get(&key).and_then(|live| live.owner.as_ref());
+        let seen = match &shown {
+            ShownObject::There(sight) => sight.live.owner.as_ref(),
+            ShownObject::Gone(_) => None,
+        };
+        let Some(profile) = known.or(seen).map(|owner| ProfileId::of_path(&owner.name)) else { return };
+        let ended = self.with_job(&profile, now, |job, context| job.sees(key, shown, context));
+        self.end(&profile, ended, outcome);
+    }
+
+    /// What was shown of a profile's objects while there was work on it.
+    pub(super) fn look_at_later(&mut self, profile: &ProfileId, now: i64, outcome: &mut Outcome) {
+        let Some(job) = self.jobs.get_mut(profile) else { return };
+        for (key, shown) in job.take_later() {
+            let ended = self.with_job(profile, now, |job, context| job.sees(key, shown, context));
+            self.end(profile, ended, outcome);
+        }
+    }
+}

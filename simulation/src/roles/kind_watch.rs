@@ -1,0 +1,58 @@
+//! A watch of what profiles have deployed of a kind.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use sluice_api::{ClusterRef, Gvk, ObjectKey};
+use sluice_deployer_core::{Live, Shown, Sight};
+
+use crate::api_server::ApiServer;
+
+/// A watch, and what it has shown: uid and version of each object.
+pub(super) struct KindWatch {
+    pub(super) cluster: ClusterRef,
+    pub(super) gvk: Gvk,
+    shown: Option<BTreeMap<ObjectKey, (String, String)>>,
+}
+
+// === impl KindWatch ===
+
+impl KindWatch {
+    pub(super) fn new(cluster: ClusterRef, gvk: Gvk) -> Self {
+        Self { cluster, gvk, shown: None }
+    }
+
+    /// What differs from what it has shown.
+    pub(super) fn news(&self, server: &ApiServer) -> Option<Shown> {
+        let there = || {
+            server
+                .applied
+                .iter()
+                .filter(|(key, object)| key.gvk == self.gvk && Live::of(object).owner.is_some())
+        };
+        let Some(shown) = &self.shown else {
+            let all = there().map(|(key, object)| Sight::of(key.clone(), object)).collect();
+            return Some(Shown::All(self.gvk.clone(), all));
+        };
+        let is_new =
+            |(key, object): &(&ObjectKey, &Arc<Value>)| shown.get(*key) != Some(&Live::of(object).version());
+        if let Some((key, object)) = there().find(is_new) {
+            return Some(Shown::Changed(Sight::of(key.clone(), object).into()));
+        }
+        let gone = shown.iter().find(|(key, _)| !there().any(|(other, _)| other == *key));
+        gone.map(|(key, (uid, _))| Shown::Gone(key.clone(), uid.clone()))
+    }
+
+    pub(super) fn note(&mut self, news: &Shown) {
+        let shown = self.shown.get_or_insert_default();
+        match news {
+            Shown::All(_, all) => {
+                shown.extend(all.iter().map(|sight| (sight.key.clone(), sight.live.version())))
+            }
+            Shown::Changed(sight) => drop(shown.insert(sight.key.clone(), sight.live.version())),
+            Shown::Gone(key, _) => drop(shown.remove(key)),
+            Shown::Trouble(..) => {}
+        }
+    }
+}
