@@ -8,8 +8,9 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::Value;
-use sluice_api::model::{self, ClusterSet, EventSource, Profile, SpecCommon, Trigger, ignored};
+use sluice_api::model::{self, Check, ClusterSet, EventSource, Profile, SpecCommon, Trigger, ignored};
 use sluice_api::{FieldError, Gvk, crd, object, string_data};
+use sluice_health::Program;
 use sluice_renderer_core::{broken_templates, check_source};
 use sluice_script::{Script, unknown_functions};
 use sluice_template::{Options, Program as Template, Stage};
@@ -51,11 +52,13 @@ pub fn check(manifest: &Value, definitions: &Definitions) -> Vec<Finding> {
         "EventTrigger" | "EventBasedAddOn" => {
             let trigger = findings.read(Trigger::read(manifest));
             findings.unsupported(trigger.as_ref().map(|trigger| &trigger.common));
+            findings.checks(trigger.as_ref().map(|trigger| &trigger.common));
             findings.broken_templates(manifest);
         }
         "ClusterProfile" | "Profile" | "RoleRequest" => {
             let profile = findings.read(Profile::read(manifest));
             findings.unsupported(profile.as_ref().map(|profile| &profile.common));
+            findings.checks(profile.as_ref().map(|profile| &profile.common));
             findings.broken_templates(manifest);
         }
         "ClusterSet" | "Set" => drop(findings.read(ClusterSet::read(manifest))),
@@ -143,6 +146,19 @@ impl Findings {
             format!("spec.{}", EventSource::AGGREGATE),
             source.aggregate.as_deref().unwrap_or_default(),
         );
+    }
+
+    /// Scripts and rules of `preDeployChecks` and so on that are none.
+    fn checks(&mut self, common: Option<&SpecCommon>) {
+        let all = common.and_then(|common| Check::all(&common.raw).ok()).unwrap_or_default();
+        for check in all {
+            match Program::compile(&check) {
+                Err(wrong) => self.add(Severity::Error, wrong.field, wrong.error.to_string()),
+                Ok(_) => {
+                    self.calls(format!("{}.script", check.path), check.script.as_deref().unwrap_or_default())
+                }
+            }
+        }
     }
 
     /// Every call of a script of what nobody has defined.
@@ -310,6 +326,22 @@ spec:
     fn what_is_good_has_no_findings() {
         assert_eq!(found(&TRIGGER.replace("NAME", "'{{ .Resource.metadata.name }}-x'")), []);
         assert_eq!(found("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {anything: 1}\n"), []);
+    }
+
+    #[test]
+    fn scripts_and_rules_of_checks_are_read() {
+        let with = |check: &str| {
+            format!(
+                "apiVersion: config.projectsveltos.io/v1beta1\nkind: ClusterProfile\nmetadata: {{name: p}}\nspec:\n  validateHealths:\n  - \
+                 {{name: a, featureID: Helm, version: v1, kind: Pod, {check}}}\n"
+            )
+        };
+        let path = "spec.validateHealths[0]";
+        assert_eq!(only(&with("script: 'function evaluate('")).1, format!("{path}.script"));
+        assert_eq!(only(&with("script: 'function evaluate() nothing() end'")).1, format!("{path}.script"));
+        let rules = "evaluateCEL: [{name: r, rule: '1 +'}]";
+        assert_eq!(only(&with(rules)).1, format!("{path}.evaluateCEL[0].rule"));
+        assert!(found(&with("script: 'function evaluate() return {healthy = true} end'")).is_empty());
     }
 
     #[test]
