@@ -7,8 +7,8 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_api::ObjectKey;
 use sluice_api::model::DriftExclusion;
+use sluice_api::{ObjectKey, object};
 use sluice_protocol::rows::Desired;
 
 use super::replies::Fault;
@@ -20,6 +20,8 @@ use crate::request::Live;
 
 /// The mode in which drift is put right.
 const MODE: &str = "ContinuousWithDriftDetection";
+/// Annotation of an object that others may change as they like.
+const IGNORE: &str = "projectsveltos.io/driftDetectionIgnore";
 /// What is put right so often within a minute is somebody else's as well.
 const MOST: usize = 5;
 const MINUTE: i64 = 60_000_000;
@@ -40,6 +42,8 @@ pub(super) struct Drift {
     /// Objects that were put right since this was asked last.
     righted: BTreeSet<ObjectKey>,
     exclusions: Vec<DriftExclusion>,
+    /// Objects that say that drift is none of them.
+    ignored: BTreeSet<ObjectKey>,
 }
 
 /// What a watch shows of one object.
@@ -140,9 +144,12 @@ impl Job {
     /// Whether somebody else has changed an object so that it must be applied. One that is changed again and again is left alone for
     /// a while, and told.
     pub(super) fn has_drifted(&mut self, key: &ObjectKey, context: &JobContext<'_>) -> bool {
-        if !self.drift.is_on {
+        let Some(one) = self.run.objects.get(key).filter(|_| self.drift.is_on) else { return false };
+        if object::annotation(&one.object, IGNORE).is_some() {
+            self.drift.ignored.insert(key.clone());
             return false;
         }
+        self.drift.ignored.remove(key);
         if let Some(fight) = self.drift.fights.get(key).filter(|fight| fight.until > context.now) {
             let by = self.drift.drifted.get(key).and_then(Option::as_ref).map(Writer::text);
             let by = by.unwrap_or_else(|| "somebody else".to_owned());
@@ -194,10 +201,14 @@ impl Job {
             self.drift.later.insert(key, shown);
             return Ended::NotYet;
         };
+        let is_ignored = self.drift.ignored.contains(&key);
         let by = match shown {
             Shown::Gone(uid) if uid != known.uid => return Ended::NotYet,
             Shown::Gone(_) => {
                 context.live.remove(&key);
+                if is_ignored {
+                    return Ended::NotYet;
+                }
                 None
             }
             Shown::There(sight) => {
@@ -218,7 +229,7 @@ impl Job {
                 context
                     .live
                     .insert(key.clone(), Live { fields: None, unserved: known.unserved.clone(), ..live });
-                if is_same {
+                if is_same || is_ignored {
                     return Ended::NotYet;
                 }
                 by

@@ -247,6 +247,27 @@ fn what_is_put_right_again_and_again_rests_and_is_told() {
 }
 
 #[test]
+fn an_object_that_says_so_is_left_to_others() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    let mut ignored = config_map("a", "1");
+    ignored["metadata"]["annotations"] = json!({"projectsveltos.io/driftDetectionIgnore": "ok"});
+    let row = |object: &Value| {
+        in_mode(desired("p", 100, vec![object.clone(), config_map("b", "1")]), "ContinuousWithDriftDetection")
+    };
+    fixture.row("p", Some(row(&ignored)));
+    fixture.see();
+    fixture.take_calls();
+    fixture.take_over("a");
+    fixture.take_over("b");
+    fixture.see();
+    assert_eq!((fixture.data("a"), fixture.take_calls()), ("theirs".into(), vec!["apply b".to_owned()]));
+    ignored["data"]["a"] = "2".into();
+    fixture.row("p", Some(row(&ignored)));
+    assert_eq!(fixture.data("a"), "2", "the profile has changed");
+}
+
+#[test]
 fn excluded_fields_go_with_the_call_where_they_are_for_the_object() {
     let mut fixture = Fixture::new();
     fixture.reach();
