@@ -144,7 +144,10 @@ impl Job {
     /// Whether somebody else has changed an object so that it must be applied. One that is changed again and again is left alone for
     /// a while, and told.
     pub(super) fn has_drifted(&mut self, key: &ObjectKey, context: &JobContext<'_>) -> bool {
-        let Some(one) = self.run.objects.get(key).filter(|_| self.drift.is_on) else { return false };
+        if !self.drift.is_on {
+            return false;
+        }
+        let Some(one) = self.run.objects.get(key) else { return false };
         if object::annotation(&one.object, IGNORE).is_some() {
             self.drift.ignored.insert(key.clone());
             return false;
