@@ -9,7 +9,7 @@ use sluice_protocol::CallId;
 
 use super::{Cluster, Outcome};
 use crate::drift::{Shown, Sight};
-use crate::job::ShownObject;
+use crate::job::{Job, ShownObject};
 
 /// The kinds that profiles watch.
 #[derive(Debug, Default)]
@@ -101,9 +101,18 @@ impl Cluster {
             ShownObject::There(sight) => sight.live.owner.as_ref(),
             ShownObject::Gone(_) => None,
         };
-        let Some(profile) = known.or(seen).map(|owner| ProfileId::of_path(&owner.name)) else { return };
+        let named = known.or(seen).map(|owner| ProfileId::of_path(&owner.name));
+        // It may be being read, as it was before it went.
+        let Some(profile) = named.or_else(|| self.holder(&key)) else { return };
         let ended = self.with_job(&profile, now, |job, context| job.sees(key, shown, context));
         self.end(&profile, ended, outcome);
+    }
+
+    /// Who has an object in its inventory and watches it.
+    fn holder(&self, key: &ObjectKey) -> Option<ProfileId> {
+        let has =
+            |job: &Job| job.watches_drift() && job.inventory().is_some_and(|held| held.objects.contains(key));
+        self.jobs.iter().find(|(_, job)| has(job)).map(|(profile, _)| profile.clone())
     }
 
     /// What was shown of a profile's objects while there was work on it.

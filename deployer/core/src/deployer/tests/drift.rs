@@ -215,6 +215,26 @@ fn what_is_shown_while_there_is_work_is_looked_at_after_it() {
 }
 
 #[test]
+fn what_goes_while_it_is_being_read_is_missed_afterwards() {
+    let mut fixture = Fixture::watching(&["a"]);
+    fixture.restart();
+    let row = row_of("p", Some(watched(&["a"])));
+    let mut calls: VecDeque<_> = fixture.hold(|deployer, step| deployer.row(&row, step)).into();
+    while let Some((id, request)) = calls.pop_front() {
+        let is_read = matches!(&request, Request::Read(_));
+        let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
+        if is_read {
+            fixture.remove("a");
+            fixture.see();
+        }
+        calls.extend(fixture.hold(|deployer, step| deployer.external(reply, step)));
+    }
+    fixture.pass_former_calls();
+    fixture.see();
+    assert_eq!(fixture.data("a"), "1");
+}
+
+#[test]
 fn an_older_sight_says_nothing() {
     let mut fixture = Fixture::watching(&["a"]);
     fixture.take_over("a");

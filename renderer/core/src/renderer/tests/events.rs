@@ -138,7 +138,7 @@ fn what_has_no_effect_is_a_note_of_its_object() {
     pulled["spec"] = json!({"pullMode": true});
     let mut fixture = Fixture::new(vec![trigger(true, ignored), profile, pulled]);
     for (object, fields) in [
-        ("EventTrigger t", "spec.syncMode"),
+        ("EventTrigger t", "spec.maxUpdate: has no effect"),
         ("ClusterProfile p", "spec.maxUpdate: has no effect"),
         ("cluster", "spec.pullMode: has no effect"),
     ] {
