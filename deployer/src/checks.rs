@@ -1,7 +1,7 @@
 //! Asking checks: a watch shows what each looks at, and its program says whether that is healthy.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kube::Client;
@@ -11,9 +11,9 @@ use sluice_api::{ClusterRef, ServiceAccount};
 use sluice_deployer_core::{CheckId, ExternalInput, Outcome};
 use sluice_health::{Program, Seen};
 use sluice_kube::{resource_of, watch};
-use sluice_tasks::{End, Group, Once};
+use sluice_tasks::End;
 use tokio::sync::{Semaphore, mpsc};
-use tokio::task::{AbortHandle, spawn_blocking};
+use tokio::task::spawn_blocking;
 
 use crate::api::Site;
 use crate::tenants::Caller;
@@ -37,10 +37,6 @@ impl Default for Turns {
     }
 }
 
-/// The checks of one shard that are asked.
-#[derive(Default)]
-pub(crate) struct Checks(HashMap<ClusterRef, HashMap<CheckId, AbortHandle>>);
-
 /// Whom a check is asked for, and who hears of it.
 pub(crate) struct Asking {
     pub(crate) cluster: ClusterRef,
@@ -49,37 +45,15 @@ pub(crate) struct Asking {
     pub(crate) account: Option<ServiceAccount>,
     pub(crate) sender: mpsc::UnboundedSender<ExternalInput>,
     pub(crate) turns: Turns,
-}
-
-// === impl Checks ===
-
-impl Checks {
-    /// Asks until the end.
-    pub(crate) fn begin(&mut self, site: Arc<Site>, asking: Asking, tasks: &Group) {
-        let (cluster, id) = (asking.cluster.clone(), asking.id);
-        let task = tasks.spawn(Once::Check, asking.run(site)).abort_handle();
-        self.0.entry(cluster).or_default().insert(id, task);
-    }
-
-    /// It is asked no longer.
-    pub(crate) fn end(&mut self, cluster: &ClusterRef, id: CheckId) {
-        let Some(asked) = self.0.get_mut(cluster) else { return };
-        asked.remove(&id).into_iter().for_each(|task| task.abort());
-        if asked.is_empty() {
-            self.0.remove(cluster);
-        }
-    }
-
-    /// None of a cluster is.
-    pub(crate) fn end_all(&mut self, cluster: &ClusterRef) {
-        self.0.remove(cluster).into_iter().flatten().for_each(|(_, task)| task.abort());
-    }
+    /// Whether it passed when it was told last.
+    pub(crate) passes: AtomicBool,
 }
 
 // === impl Asking ===
 
 impl Asking {
-    async fn run(self, site: Arc<Site>) -> End {
+    /// Asks until it is not to be asked any more.
+    pub(crate) async fn run(self, site: Arc<Site>) -> End {
         let program = match Program::compile(&self.check) {
             Ok(program) => program,
             Err(error) => return self.end(Err(format!("{}: {error}", self.check.title()))),
@@ -108,14 +82,11 @@ impl Asking {
                 Ok(numbers) => {
                     let program = program.clone().knowing(numbers);
                     match &self.check.objects {
-                        // What it looks at is watched for as long as the numbers are new enough.
-                        Some(objects) => {
-                            let watching = self.watch(&program, objects, caller);
-                            match tokio::time::timeout(AGAIN, watching).await {
-                                Ok(end) => return end,
-                                Err(_) => continue,
-                            }
-                        }
+                        // What it looks at is watched, with these numbers for as long as it passes.
+                        Some(objects) => tokio::select! {
+                            end = self.watch(&program, objects, caller) => return end,
+                            () = self.failing() => continue,
+                        },
                         None => self.alone(program).await,
                     }
                 }
@@ -127,6 +98,16 @@ impl Asking {
                 return End::Done;
             }
             tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    /// Waits until it fails at the time when numbers are to be asked for again.
+    async fn failing(&self) {
+        loop {
+            tokio::time::sleep(AGAIN).await;
+            if !self.passes.load(Ordering::Relaxed) {
+                return;
+            }
         }
     }
 
@@ -206,6 +187,7 @@ impl Asking {
 
     /// Tells the core, which hears of what is new only. Whether anybody listens.
     fn tell(&self, outcome: Outcome) -> bool {
+        self.passes.store(outcome.is_ok(), Ordering::Relaxed);
         self.sender.send(ExternalInput::Checked(self.cluster.clone(), self.id, outcome)).is_ok()
     }
 

@@ -1,6 +1,5 @@
 //! Watching the metadata of what is deployed: whether somebody else has changed it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use kube::runtime::watcher;
@@ -8,49 +7,13 @@ use serde_json::Value;
 use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
 use sluice_deployer_core::{ExternalInput, Shown, Sight};
 use sluice_kube::{WatchEvent, watch_metadata};
-use sluice_tasks::{End, Group, Once};
+use sluice_tasks::End;
 use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
 
 use crate::api::{DEPLOYED, Site};
 
-/// The watches of one shard.
-#[derive(Default)]
-pub(crate) struct Watches(HashMap<ClusterRef, HashMap<Gvk, AbortHandle>>);
-
-// === impl Watches ===
-
-impl Watches {
-    /// Watches a kind until the end.
-    pub(crate) fn begin(
-        &mut self,
-        (cluster, gvk): (ClusterRef, Gvk),
-        site: Arc<Site>,
-        sender: mpsc::UnboundedSender<ExternalInput>,
-        tasks: &Group,
-    ) {
-        let task = tasks.spawn(Once::DriftWatch, watch(site, cluster.clone(), gvk.clone(), sender));
-        let former = self.0.entry(cluster).or_default().insert(gvk, task.abort_handle());
-        former.into_iter().for_each(|task| task.abort());
-    }
-
-    /// A kind is watched no longer.
-    pub(crate) fn end(&mut self, cluster: &ClusterRef, gvk: &Gvk) {
-        let Some(watched) = self.0.get_mut(cluster) else { return };
-        watched.remove(gvk).into_iter().for_each(|task| task.abort());
-        if watched.is_empty() {
-            self.0.remove(cluster);
-        }
-    }
-
-    /// Nothing of a cluster is.
-    pub(crate) fn end_all(&mut self, cluster: &ClusterRef) {
-        self.0.remove(cluster).into_iter().flatten().for_each(|(_, task)| task.abort());
-    }
-}
-
 /// Tells what the watch of a kind shows. The deployer watches for itself: what it sees tells it what to put right, and a tenant nothing.
-async fn watch(
+pub(crate) async fn watch(
     site: Arc<Site>,
     cluster: ClusterRef,
     gvk: Gvk,

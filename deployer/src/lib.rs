@@ -10,6 +10,7 @@ mod drift;
 mod failure;
 mod own;
 mod restores;
+mod running;
 mod shard;
 mod sites;
 mod tenants;

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use kube::Client;
 use sluice_api::model::Check;
-use sluice_api::{ClusterRef, ServiceAccount};
+use sluice_api::{ClusterRef, Gvk, ServiceAccount};
 use sluice_bus::{Effects, Lease, MEMBER_TTL, Outputs, ReadSpec, ShardSpec, Supervisor, Tally, drive};
 use sluice_deployer_core::{
     CheckId, Class, Config, Configuration, Deployer, Effect, ExternalInput, Failure, Reply, Request,
@@ -18,14 +19,13 @@ use sluice_protocol::{CallId, Shard, Stop, Table};
 use sluice_runtime::{ClusterFeed, Context, Metrics, Projector, Reporter, count_shards};
 use sluice_tasks::{End, Group, Kept, Once};
 use tokio::sync::{mpsc, watch};
-use tokio::task::AbortHandle;
 
 use crate::api::{Site, TIMEOUT};
-use crate::checks::{Asking, Checks, Turns};
-use crate::drift::Watches;
+use crate::checks::{Asking, Turns};
 use crate::own;
+use crate::running::Running;
 use crate::sites::Sites;
-use crate::{access, restores};
+use crate::{access, drift, restores};
 
 /// What every shard needs.
 #[derive(Clone)]
@@ -109,9 +109,9 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         metrics: shared.context.metrics.clone(),
         projector: shared.projector.clone(),
         sites: HashMap::new(),
-        kinds: HashMap::new(),
-        checks: Checks::default(),
-        watches: Watches::default(),
+        kinds: Running::default(),
+        checks: Running::default(),
+        watches: Running::default(),
         turns: shared.turns.clone(),
         configurations: write_configurations(shared.projector.clone(), &tasks),
         changes,
@@ -147,9 +147,11 @@ struct Shell {
     projector: Projector,
     sites: HashMap<ClusterRef, Arc<Site>>,
     /// Watches of the definitions of kinds.
-    kinds: HashMap<ClusterRef, AbortHandle>,
-    checks: Checks,
-    watches: Watches,
+    kinds: Running<()>,
+    /// Checks that are asked.
+    checks: Running<CheckId>,
+    /// Watches of what is deployed of a kind.
+    watches: Running<Gvk>,
     turns: Turns,
     configurations: mpsc::UnboundedSender<Configuration>,
     changes: mpsc::UnboundedReceiver<(ClusterRef, Option<Arc<Site>>)>,
@@ -162,9 +164,7 @@ struct Shell {
 impl Shell {
     /// The core knows of one change more: what it asks for from now on goes there, and not before.
     fn switch(&mut self, cluster: &ClusterRef) {
-        if let Some(watch) = self.kinds.remove(cluster) {
-            watch.abort();
-        }
+        self.kinds.end_all(cluster);
         self.checks.end_all(cluster);
         self.watches.end_all(cluster);
         match self.changes.try_recv() {
@@ -187,10 +187,7 @@ impl Shell {
             let trouble = |trouble| own::tell_definitions(&reporter, &of, trouble);
             if definitions(client, tell, trouble).await { End::Done } else { End::Early }
         };
-        let task = self.tasks.spawn(Once::Definitions, watch).abort_handle();
-        if let Some(former) = self.kinds.insert(cluster, task) {
-            former.abort();
-        }
+        self.kinds.begin(cluster, (), &self.tasks.spawn(Once::Definitions, watch));
     }
 
     /// Where nobody knows how to reach the cluster, that is said by a switch before long.
@@ -203,7 +200,9 @@ impl Shell {
     ) {
         let Some(site) = self.sites.get(&cluster).cloned() else { return };
         let (sender, turns) = (self.sender.clone(), self.turns.clone());
-        self.checks.begin(site, Asking { cluster, id, check, account, sender, turns }, &self.tasks);
+        let passes = AtomicBool::default();
+        let asking = Asking { cluster: cluster.clone(), id, check, account, sender, turns, passes };
+        self.checks.begin(cluster, id, &self.tasks.spawn(Once::Check, asking.run(site)));
     }
 
     fn call(&self, cluster: ClusterRef, id: CallId, request: Request) {
@@ -259,10 +258,11 @@ impl Effects<Deployer> for Shell {
             Effect::FollowKinds(cluster) => self.follow_kinds(cluster),
             Effect::Call(cluster, id, request) => self.call(cluster, id, request),
             Effect::Check(cluster, id, check, account) => self.check(cluster, id, check, account),
-            Effect::EndCheck(cluster, id) => self.checks.end(&cluster, id),
+            Effect::EndCheck(cluster, id) => self.checks.end(&cluster, &id),
             Effect::Watch(cluster, gvk) => {
                 if let Some(site) = self.sites.get(&cluster).cloned() {
-                    self.watches.begin((cluster, gvk), site, self.sender.clone(), &self.tasks);
+                    let watch = drift::watch(site, cluster.clone(), gvk.clone(), self.sender.clone());
+                    self.watches.begin(cluster, gvk, &self.tasks.spawn(Once::DriftWatch, watch));
                 }
             }
             Effect::EndWatch(cluster, gvk) => self.watches.end(&cluster, &gvk),

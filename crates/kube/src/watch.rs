@@ -4,13 +4,14 @@
 
 use std::time::Duration;
 
+use futures::Stream;
 use kube::api::ApiResource;
-use kube::core::GroupVersionKind;
+use kube::core::{GroupVersionKind, PartialObjectMeta, Resource};
 use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
-use serde_json::Value;
-use sluice_api::{Gvk, object};
+use serde_json::{Value, json};
+use sluice_api::Gvk;
 
 use crate::listening::{Heard, Listening};
 use crate::newest::version_of;
@@ -116,7 +117,7 @@ pub async fn watch(
     config: watcher::Config,
     tell: impl FnMut(WatchEvent) -> bool,
 ) {
-    let asked = Asked { gvk, namespace, config, versioned: false, pick: Ok };
+    let asked = Asked { gvk, namespace, config, versioned: false, metadata_only: false, pick: Ok };
     watch_as(client, asked, tell).await;
 }
 
@@ -130,7 +131,8 @@ pub async fn watch_some<T>(
     pick: impl Fn(Value) -> Result<T, Value>,
     tell: impl FnMut(WatchEvent<T>) -> bool,
 ) {
-    watch_as(client, Asked { gvk, namespace, config, versioned: false, pick }, tell).await;
+    let asked = Asked { gvk, namespace, config, versioned: false, metadata_only: false, pick };
+    watch_as(client, asked, tell).await;
 }
 
 /// The same as [`watch`], with [`WatchEvent::Version`] after each list.
@@ -141,7 +143,19 @@ pub async fn watch_versioned(
     config: watcher::Config,
     tell: impl FnMut(WatchEvent) -> bool,
 ) {
-    let asked = Asked { gvk, namespace, config, versioned: true, pick: Ok };
+    let asked = Asked { gvk, namespace, config, versioned: true, metadata_only: false, pick: Ok };
+    watch_as(client, asked, tell).await;
+}
+
+/// The same as [`watch`] in all namespaces, of the metadata alone: what is told of an object has nothing else beside its kind.
+pub async fn watch_metadata(
+    client: Client,
+    gvk: Gvk,
+    config: watcher::Config,
+    tell: impl FnMut(WatchEvent) -> bool,
+) {
+    let namespace = String::new();
+    let asked = Asked { gvk, namespace, config, versioned: false, metadata_only: true, pick: Ok };
     watch_as(client, asked, tell).await;
 }
 
@@ -152,6 +166,8 @@ struct Asked<P> {
     config: watcher::Config,
     /// Whether the version of each list is told.
     versioned: bool,
+    /// Whether the server sends nothing but the metadata of objects.
+    metadata_only: bool,
     /// What is told of an object that the server shows; or the object itself, which is not told.
     pick: P,
 }
@@ -161,7 +177,7 @@ async fn watch_as<T>(
     asked: Asked<impl Fn(Value) -> Result<T, Value>>,
     mut tell: impl FnMut(WatchEvent<T>) -> bool,
 ) {
-    let Asked { gvk, namespace, config, versioned, pick } = asked;
+    let Asked { gvk, namespace, config, versioned, metadata_only, pick } = asked;
     let mut told_absent = false;
     loop {
         match resource_of(&client, &gvk).await {
@@ -176,7 +192,18 @@ async fn watch_as<T>(
                     true => Some(version_of(&api, PATIENCE).await.unwrap_or(0)),
                     false => None,
                 };
-                if !run(api, &resource, config.clone(), version, &pick, &mut tell).await {
+                let listening = Listening::to(api.clone());
+                let goes_on = if metadata_only {
+                    let api: Api<PartialObjectMeta<Raw>> = Api::all_with(client.clone(), &resource);
+                    let events = watcher(api, config.clone());
+                    let made = |object| metadata_of(&object, &resource);
+                    run((listening, events, version), made, &pick, &mut tell).await
+                } else {
+                    let events = watcher(api, config.clone());
+                    let made = |object: Raw| object.complete(&resource);
+                    run((listening, events, version), made, &pick, &mut tell).await
+                };
+                if !goes_on {
                     return;
                 }
                 told_absent = false;
@@ -200,20 +227,20 @@ async fn watch_as<T>(
 }
 
 /// Runs until the kind disappears or its server went back (`true`), or the receiver has enough (`false`); tells `version_told` after each list.
-async fn run<T>(
-    api: Api<Raw>,
-    resource: &ApiResource,
-    config: watcher::Config,
-    version_told: Option<u64>,
+async fn run<K: Resource, T>(
+    (mut listening, events, version_told): (
+        Listening,
+        impl Stream<Item = watcher::Result<watcher::Event<K>>>,
+        Option<u64>,
+    ),
+    made: impl Fn(K) -> Value,
     pick: &impl Fn(Value) -> Result<T, Value>,
     tell: &mut impl FnMut(WatchEvent<T>) -> bool,
 ) -> bool {
-    let mut listening = Listening::to(api.clone());
-    let mut events = std::pin::pin!(watcher(api, config).backoff(Pauses::default()));
+    let mut events = std::pin::pin!(events.backoff(Pauses::default()));
     let mut listed = Vec::new();
     loop {
-        let event = match listening.next(&mut events, |object| object::resource_version(&object.value)).await
-        {
+        let event = match listening.next(&mut events, version).await {
             Heard::Event(event) => event,
             Heard::Back | Heard::End => return true,
             Heard::Well if tell(WatchEvent::Well) => continue,
@@ -225,7 +252,7 @@ async fn run<T>(
                 continue;
             }
             Ok(watcher::Event::InitApply(object)) => {
-                listed.extend(pick(object.complete(resource)));
+                listed.extend(pick(made(object)));
                 continue;
             }
             Ok(watcher::Event::InitDone) => {
@@ -236,11 +263,11 @@ async fn run<T>(
                     _ => return false,
                 }
             }
-            Ok(watcher::Event::Apply(object)) => match pick(object.complete(resource)) {
+            Ok(watcher::Event::Apply(object)) => match pick(made(object)) {
                 Ok(picked) => WatchEvent::Applied(picked),
                 Err(object) => WatchEvent::Deleted(object),
             },
-            Ok(watcher::Event::Delete(object)) => WatchEvent::Deleted(object.complete(resource)),
+            Ok(watcher::Event::Delete(object)) => WatchEvent::Deleted(made(object)),
             Err(error) if is_absent(&error) => return true,
             Err(error) => WatchEvent::Trouble(error.to_string()),
         };
@@ -248,6 +275,16 @@ async fn run<T>(
             return false;
         }
     }
+}
+
+fn version<K: Resource>(object: &K) -> u64 {
+    object.meta().resource_version.as_deref().and_then(|version| version.parse().ok()).unwrap_or(0)
+}
+
+/// An object without everything that was not sent.
+fn metadata_of(object: &PartialObjectMeta<Raw>, resource: &ApiResource) -> Value {
+    let metadata = serde_json::to_value(&object.metadata).unwrap_or_default();
+    json!({"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata})
 }
 
 fn is_absent(error: &watcher::Error) -> bool {
@@ -258,8 +295,5 @@ fn is_absent(error: &watcher::Error) -> bool {
     }
 }
 
-mod metadata;
 #[cfg(test)]
 mod tests;
-
-pub use metadata::watch_metadata;

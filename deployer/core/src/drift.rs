@@ -67,11 +67,10 @@ impl Sight {
 }
 
 impl Writer {
-    /// Who has written last, besides us and who writes subresources only.
+    /// Who has written last, besides us and who writes the status: autoscalers write `scale`.
     fn last(metadata: &Value) -> Option<Self> {
         let entries = metadata["managedFields"].as_array()?.iter();
-        let others =
-            entries.filter(|entry| entry["manager"] != MANAGER && entry.get("subresource").is_none());
+        let others = entries.filter(|entry| entry["manager"] != MANAGER && entry["subresource"] != "status");
         let last = others.max_by_key(|entry| entry["time"].as_str().unwrap_or_default())?;
         let mut fields = Vec::new();
         leaves(&last["fieldsV1"], &mut Vec::new(), &mut fields);

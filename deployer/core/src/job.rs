@@ -313,6 +313,11 @@ impl Job {
         self.target.decoded()?.account.clone()
     }
 
+    /// It is looked at again at this time, or before.
+    fn wake_at(&mut self, at: i64) {
+        self.retry_at = Some(self.retry_at.map_or(at, |retry| retry.min(at)));
+    }
+
     fn call(&mut self, request: Request, context: &mut JobContext<'_>) {
         self.in_flight += 1;
         if let Some(lane) = self.lane_of(&request) {

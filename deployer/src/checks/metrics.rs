@@ -5,13 +5,17 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http::Request;
+use http_body_util::{BodyExt as _, Limited};
 use kube::Client;
+use kube::client::Body;
 use serde_json::Value;
 use sluice_api::model::{Metrics, ServiceAddress};
 use sluice_kube::segment;
 
 /// For how long an answer is waited for.
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// Bytes of an answer. One number needs a few hundred.
+const LIMIT: usize = 1 << 20;
 
 /// All numbers that a check asks for, by the names that its script knows.
 ///
@@ -30,8 +34,17 @@ pub(super) async fn fetch(metrics: &Metrics, client: &Client) -> Result<BTreeMap
 }
 
 async fn ask(metrics: &Metrics, query: &str, client: &Client) -> Result<Value, String> {
-    let request = Request::get(proxied(metrics, query)).body(Vec::new());
-    client.request(request.map_err(|error| error.to_string())?).await.map_err(|error| error.to_string())
+    let request = Request::get(proxied(metrics, query)).body(Body::empty());
+    let answer = client.send(request.map_err(|error| error.to_string())?).await;
+    let (head, body) = answer.map_err(|error| error.to_string())?.into_parts();
+    let read = Limited::new(body, LIMIT).collect().await;
+    let body = read.map_err(|error| format!("its answer cannot be read: {error}"))?.to_bytes();
+    let answer = serde_json::from_slice::<Value>(&body);
+    if !head.status.is_success() {
+        let said = answer.ok().and_then(|status| Some(status.get("message")?.as_str()?.to_owned()));
+        return Err(said.unwrap_or_else(|| head.status.to_string()));
+    }
+    answer.map_err(|_| "the answer is none of a Prometheus".to_owned())
 }
 
 /// Path of a query as the API server passes it on.

@@ -77,7 +77,12 @@ async fn watched(server: &Client, versioned: bool, enough: usize) -> Vec<String>
     };
     let pick = |object: Value| if name(&object) == "unwanted" { Err(object) } else { Ok(object) };
     let (namespace, config) = (String::new(), watcher::Config::default());
-    watch_as(client, Asked { gvk: gvk("Thing"), namespace, config, versioned, pick }, tell).await;
+    watch_as(
+        client,
+        Asked { gvk: gvk("Thing"), namespace, config, versioned, metadata_only: false, pick },
+        tell,
+    )
+    .await;
     said
 }
 

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use sluice_api::model::{Check, CheckPoint};
-use sluice_api::{ObjectKey, ServiceAccount};
+use sluice_api::model::{Check, CheckPoint, Feature};
+use sluice_api::{ObjectKey, ServiceAccount, object};
 use sluice_protocol::rows::{Desired, State};
 
 use super::replies::Fault;
@@ -285,10 +285,6 @@ impl Job {
         }
     }
 
-    fn wake_at(&mut self, at: i64) {
-        self.retry_at = Some(self.retry_at.map_or(at, |retry| retry.min(at)));
-    }
-
     /// A check says something.
     pub(crate) fn checked(&mut self, id: CheckId, outcome: Outcome, context: &mut JobContext<'_>) -> Ended {
         match self.checks.note(id, outcome, context.now) {
@@ -312,10 +308,8 @@ fn lanes(desired: &Desired) -> BTreeSet<Lane> {
 pub(super) fn of_removal(desired: &Desired) -> RemovalChecks {
     let lanes = lanes(desired);
     let is_of_lane = |check: &Value| {
-        let checks =
-            Map::from_iter([(CheckPoint::PreDelete.field().to_owned(), Value::Array(vec![check.clone()]))]);
-        let lane = |check: &Check| Lane::of_feature(check.feature);
-        Check::all(&checks).is_ok_and(|all| all.iter().filter_map(lane).any(|lane| lanes.contains(&lane)))
+        let feature = Feature::named(object::text(check, &["featureID"]));
+        feature.and_then(Lane::of_feature).is_some_and(|lane| lanes.contains(&lane))
     };
     let mut lists = Map::new();
     for point in CheckPoint::ALL.into_iter().filter(|point| point.is_of_removal()) {

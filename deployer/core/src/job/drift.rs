@@ -56,6 +56,7 @@ pub(crate) enum Shown {
 /// An object that is put right again and again.
 #[derive(Debug, Default)]
 struct Fight {
+    /// When it was put right, within a minute.
     times: Vec<i64>,
     /// How often it has rested.
     rests: i64,
@@ -79,16 +80,23 @@ impl Drift {
     /// Somebody else has changed an object.
     fn note(&mut self, key: &ObjectKey, by: Option<Writer>, now: i64) {
         self.drifted.insert(key.clone(), by);
-        let fight = self.fights.entry(key.clone()).or_default();
+        let Some(fight) = self.fights.get_mut(key) else { return };
         fight.times.retain(|at| now - at < MINUTE);
         if now - fight.until > LONGEST * MINUTE {
             fight.rests = 0;
         }
-        fight.times.push(now);
-        if fight.times.len() > MOST {
+        if fight.times.len() >= MOST {
             fight.rests = (fight.rests + 1).min(LONGEST);
             fight.until = now + fight.rests * MINUTE;
             fight.times.clear();
+        }
+    }
+
+    /// It was put right.
+    fn right(&mut self, key: &ObjectKey, now: i64) {
+        if self.drifted.remove(key).is_some() {
+            self.righted.insert(key.clone());
+            self.fights.entry(key.clone()).or_default().times.push(now);
         }
     }
 }
@@ -163,7 +171,7 @@ impl Job {
             );
             let until = fight.until;
             self.run.errors.insert(key.to_string(), Fault::of_fight(text));
-            self.retry_at = Some(self.retry_at.map_or(until, |retry| retry.min(until)));
+            self.wake_at(until);
         }
         self.drift.needs(key, context.now)
     }
@@ -174,12 +182,10 @@ impl Job {
     }
 
     /// An object was applied: this is what our fields are.
-    pub(super) fn note_fields(&mut self, key: &ObjectKey, live: &Live) {
+    pub(super) fn note_fields(&mut self, key: &ObjectKey, live: &Live, now: i64) {
         if self.drift.is_on {
             self.drift.fields.insert(self.shared(key), live.fields);
-            if self.drift.drifted.remove(key).is_some() {
-                self.drift.righted.insert(key.clone());
-            }
+            self.drift.right(key, now);
         }
     }
 

@@ -72,7 +72,7 @@ impl Job {
         } else {
             self.settle(context)
         };
-        self.retry_at = Some(self.retry_at.map_or(at, |retry| retry.min(at)));
+        self.wake_at(at);
         ended
     }
 

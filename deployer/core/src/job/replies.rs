@@ -91,7 +91,7 @@ impl Job {
             Reply::Read(live) => self.read(key, live, context),
             Reply::Applied(live) if live.going => self.going(key, context),
             Reply::Applied(live) => {
-                self.note_fields(key, &live);
+                self.note_fields(key, &live, context.now);
                 context.live.insert(key.clone(), Live { fields: None, ..live });
             }
             _ => drop(context.live.remove(key)),
