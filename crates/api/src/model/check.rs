@@ -7,7 +7,7 @@ use super::feature::Feature;
 use super::read::Field;
 use crate::error::FieldError;
 use crate::object::Gvk;
-use crate::selector::{Requirement, Selector};
+use crate::selector::Selector;
 
 /// When something is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -234,12 +234,7 @@ impl CheckedObjects {
             kind: item.get("kind").required_text()?,
         };
         let mut labels = Selector::default();
-        for filter in item.get("labelFilters").items()? {
-            let (key, operation) =
-                (filter.get("key").required_text()?, filter.get("operation").required_text()?);
-            let value = filter.get("value").text()?;
-            labels.and(Requirement::filter(&key, &operation, &value).map_err(|reason| filter.error(reason))?);
-        }
+        item.get("labelFilters").add_filters(&mut labels)?;
         Ok(Some(Self { gvk, namespace: item.get("namespace").text()?, labels }))
     }
 }

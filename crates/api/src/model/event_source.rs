@@ -6,7 +6,7 @@ use super::criteria::Criteria;
 use super::read::Field;
 use crate::error::FieldError;
 use crate::object::{self, Gvk, ObjectKey};
-use crate::selector::{Requirement, Selector};
+use crate::selector::Selector;
 
 /// An `EventSource`: which objects of a managed cluster, and which CloudEvents sent to it, are events.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,14 +117,7 @@ impl ResourceSelector {
         let mut labels = item.get("selector").selector()?.unwrap_or_default();
         // Old documents spell it `labelsFilters`. Dropping the misspelt field would select everything.
         for list in ["labelFilters", "labelsFilters"] {
-            for filter in item.get(list).items()? {
-                let (key, operation) =
-                    (filter.get("key").required_text()?, filter.get("operation").required_text()?);
-                let value = filter.get("value").text()?;
-                labels.and(
-                    Requirement::filter(&key, &operation, &value).map_err(|reason| filter.error(reason))?,
-                );
-            }
+            item.get(list).add_filters(&mut labels)?;
         }
         let field = item.get(script);
         let evaluate = Some(field.text()?).filter(|text| !text.trim().is_empty());

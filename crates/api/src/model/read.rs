@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::error::{FieldError, TextError};
 use crate::object;
+use crate::selector::{Requirement, Selector};
 
 /// A value inside an object, and where it is.
 #[derive(Clone)]
@@ -101,9 +102,20 @@ impl<'a> Field<'a> {
     }
 
     /// A selector in either of its forms; `None` when the field is missing.
-    pub(super) fn selector(&self) -> Result<Option<crate::Selector>, FieldError> {
-        let read = |value| crate::Selector::from_value(value).map_err(|reason| self.error(reason));
+    pub(super) fn selector(&self) -> Result<Option<Selector>, FieldError> {
+        let read = |value| Selector::from_value(value).map_err(|reason| self.error(reason));
         self.value.map(read).transpose()
+    }
+
+    /// What a list of `labelFilters` asks of labels, besides what is asked of them already.
+    pub(super) fn add_filters(&self, labels: &mut Selector) -> Result<(), FieldError> {
+        for filter in self.items()? {
+            let (key, operation) =
+                (filter.get("key").required_text()?, filter.get("operation").required_text()?);
+            let value = filter.get("value").text()?;
+            labels.and(Requirement::filter(&key, &operation, &value).map_err(|reason| filter.error(reason))?);
+        }
+        Ok(())
     }
 
     /// Whether it says anything: false, and what is empty, do not.
