@@ -21,6 +21,8 @@ impl Job {
             };
             let changed = self.note_change(changed, state.is_some());
             let Some(state) = state else {
+                // What it was before says nothing of what is there now.
+                self.note_outcome(State::Provisioning);
                 self.target.rest();
                 return Ended::NotYet;
             };

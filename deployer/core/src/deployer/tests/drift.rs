@@ -134,6 +134,22 @@ fn what_is_put_right_waits_for_its_check_like_anything_that_is_written() {
 }
 
 #[test]
+fn what_was_put_right_is_said_once_it_is_healthy() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    let check = json!({"name": "well", "featureID": "Resources", "version": "v1", "kind": "Pod"});
+    let mut row = watched(&["a"]);
+    row.spec.insert("validateHealths".into(), json!([check]));
+    fixture.says.insert("well".into(), Ok(()));
+    fixture.row("p", Some(row));
+    fixture.see();
+    fixture.statuses.clear();
+    fixture.take_over("a");
+    fixture.see();
+    assert_eq!((fixture.data("a"), fixture.state("p")), ("1".to_owned(), Some(State::Provisioned)));
+}
+
+#[test]
 fn what_is_deleted_comes_back() {
     let mut fixture = Fixture::watching(&["a", "b"]);
     fixture.remove("b");
