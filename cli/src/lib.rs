@@ -13,6 +13,7 @@
 //! sluice register     a cluster; deregister takes it away
 //! sluice suspend      a trigger, profile or cluster; resume goes on
 //! sluice redeploy     what is deployed to a cluster, or by a profile or trigger, once more
+//! sluice rollout      how far a rollout is; approving, stopping and resuming it
 //! sluice problems     what cannot be done, and why
 //! sluice status       bus, stages, clusters and problems on one screen
 //! sluice shards       who works on what
@@ -56,6 +57,7 @@ mod reach;
 mod redeploy;
 mod reference;
 mod register;
+mod rollout;
 mod seed;
 mod send;
 mod shards;
@@ -125,6 +127,8 @@ enum Command {
     Resume(suspend::Args),
     /// Apply what is deployed once more, also where nothing differs.
     Redeploy(redeploy::Args),
+    /// Look at what goes to few clusters at a time, and go on with it, or not.
+    Rollout(rollout::Args),
     /// Print what cannot be done.
     Problems(problems::Args),
     /// Print bus, stages, clusters and problems on one screen; exit code 1 when something is wrong.
@@ -196,6 +200,7 @@ impl Command {
             Command::Suspend(args) => blocking(args.run(true)),
             Command::Resume(args) => blocking(args.run(false)),
             Command::Redeploy(args) => blocking(args.run()),
+            Command::Rollout(args) => blocking(args.run()),
             Command::Problems(args) => blocking(args.run()),
             Command::Status(args) => blocking(args.run()),
             Command::Shards(args) => blocking(args.run()),

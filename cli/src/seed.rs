@@ -25,7 +25,7 @@ pub(crate) const MANAGEMENT: &str = "management";
 const MANAGER: &str = "sluice-seed";
 
 /// The examples, so that the binary needs no files.
-const EXAMPLES: [(&str, &str); 19] = [
+const EXAMPLES: [(&str, &str); 20] = [
     (
         "cross-cluster-services/event-source.yaml",
         include_str!("../../examples/cross-cluster-services/event-source.yaml"),
@@ -34,6 +34,7 @@ const EXAMPLES: [(&str, &str); 19] = [
         "cross-cluster-services/event-trigger.yaml",
         include_str!("../../examples/cross-cluster-services/event-trigger.yaml"),
     ),
+    ("staged-rollout/banner.yaml", include_str!("../../examples/staged-rollout/banner.yaml")),
     ("drift/proxy.yaml", include_str!("../../examples/drift/proxy.yaml")),
     ("health-gate/database.yaml", include_str!("../../examples/health-gate/database.yaml")),
     ("health-gate/shop.yaml", include_str!("../../examples/health-gate/shop.yaml")),

@@ -131,6 +131,7 @@ fn wanted_as(cluster: ClusterRef, profile: &str, objects: Vec<Value>, spec: Valu
         leave: false,
         dry_run: false,
         one_time: false,
+        staged: false,
         lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: BTreeMap::new(),

@@ -58,11 +58,16 @@ scenarios! {
     de_depends_on: "de-depends-on",
     de_drift: "de-drift",
     de_drift_exclusions: "de-drift-exclusions",
+    de_failure_budget: "de-failure-budget",
+    de_few_at_a_time: "de-few-at-a-time",
     de_health_and_dependents: "de-health-and-dependents",
     de_one_after_another: "de-one-after-another",
     de_order_of_kinds: "de-order-of-kinds",
     de_pre_deploy_check: "de-pre-deploy-check",
     de_removal_checks: "de-removal-checks",
+    de_rollout_approval: "de-rollout-approval",
+    de_rollout_passes_over: "de-rollout-passes-over",
+    de_rollout_stops: "de-rollout-stops",
     de_subresources: "de-subresources",
     de_waits_for_what_fails: "de-waits-for-what-fails",
     e_http_route_kind_later: "e-http-route-kind-later",
@@ -150,8 +155,10 @@ fn every_scenario_is_played() {
 const UNTOLD: &[(&str, &str)] = &[
     ("de-checks-of-a-lane", AS_A_WHOLE),
     ("de-continue-on-error", AS_A_WHOLE),
+    ("de-failure-budget", NOT_WELL),
     ("de-health-and-dependents", NOT_WELL),
     ("de-pre-deploy-check", AS_A_WHOLE),
+    ("de-rollout-stops", NOT_WELL),
     ("tr-skip-namespace-creation", AS_A_WHOLE),
 ];
 const AS_A_WHOLE: &str = "another object or a check of the profile fails, and deployers say of a profile only as a whole what became of it";

@@ -180,6 +180,7 @@ fn desired() -> Desired {
         leave: false,
         dry_run: false,
         one_time: false,
+        staged: false,
         lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: Default::default(),

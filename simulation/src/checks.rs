@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use sluice_api::{ObjectKey, object};
-use sluice_protocol::Subject;
+use sluice_protocol::Outgoing;
 
+use self::rollouts::Rollouts;
 use self::told::{Grounds, Reasons, Told};
 use crate::management::{Addon, CLUSTERS};
 use crate::world::STEP;
 
+mod rollouts;
 mod told;
 
 /// Since when things are as they are, in microseconds of the schedule.
@@ -24,6 +26,8 @@ pub(crate) struct History {
     reasons: Reasons,
     /// What deployers have been told.
     told: Told,
+    /// Who has which content of the user's profile.
+    pub(crate) rollouts: Rollouts,
     /// When a stream last lost what it had acknowledged.
     lost_at: i64,
     /// When streams last had older rows in the place of those.
@@ -55,6 +59,7 @@ impl Default for History {
             born: BTreeMap::new(),
             reasons: Reasons::default(),
             told: Told::default(),
+            rollouts: Rollouts::default(),
             lost_at: NEVER,
             older_at: NEVER,
             rival_at: NEVER,
@@ -87,10 +92,12 @@ impl History {
         self.reasons.give(addon, cluster, self.now);
     }
 
-    /// A renderer tells deployers something.
-    pub(crate) fn told(&mut self, subject: &Subject) {
+    /// A row has been stored: a renderer tells deployers something, or they say what became of it.
+    pub(crate) fn stored(&mut self, row: &Outgoing) -> Option<String> {
         let excused = self.is_excused();
-        self.told.note(subject, (&self.reasons, excused), self.now);
+        self.told.note(&row.row.subject, (&self.reasons, excused), self.now);
+        let excused = excused || self.now - self.wiped_at < LATE;
+        self.rollouts.stored(row, self.now).filter(|_| !excused)
     }
 
     /// There is a reason in this cluster.

@@ -1,9 +1,10 @@
 //! What people write in the simulation.
 
 use serde_json::{Value, json};
-use sluice_api::model::CheckPoint;
+use sluice_api::model::{CheckPoint, DEADLINE, FAILURE_BUDGET};
 
 use crate::management::{Addon, CLUSTERS, SetForm, SetName};
+use crate::world::STEP;
 
 /// How the EventSource selects services.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,10 +155,12 @@ pub(crate) fn rival() -> Value {
         "eventSourceName": "services",
         "profileNameFormat": "own",
         "syncMode": DRIFT,
+        "maxUpdate": "50%",
         "templateResourceRefs": [thing_ref()],
         "policyRefs": [content_ref("own")],
     });
-    json!({"apiVersion": LIB, "kind": "EventTrigger", "metadata": {"name": "rival"}, "spec": spec})
+    json!({"apiVersion": LIB, "kind": "EventTrigger",
+        "metadata": {"name": "rival", "annotations": few_at_a_time()}, "spec": spec})
 }
 
 /// What the content of the user's profile reads.
@@ -219,8 +222,18 @@ pub(crate) fn profile((tier, leave): (u64, bool), once: bool, by_set: bool) -> V
     } else {
         spec["clusterSelector"] = json!({"matchLabels": {"tier": "x"}});
     }
-    json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": "own"}, "spec": spec})
+    spec["maxUpdate"] = 1.into();
+    json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile",
+        "metadata": {"name": "own", "annotations": few_at_a_time()}, "spec": spec})
 }
+
+/// What goes to one cluster after the other may fail on each, so that it comes to all of them.
+fn few_at_a_time() -> Value {
+    json!({FAILURE_BUDGET: "100%", DEADLINE: format!("{}ms", DEADLINE_OF_ROLLOUTS / 1_000)})
+}
+
+/// How long one cluster waits for another of which nobody says anything, microseconds.
+pub(crate) const DEADLINE_OF_ROLLOUTS: i64 = 200 * STEP;
 
 /// What somebody else changes is put right.
 const DRIFT: &str = "ContinuousWithDriftDetection";
@@ -243,7 +256,7 @@ pub(crate) fn base_content() -> Value {
 
 /// Nothing of the profile changes any more.
 pub(crate) fn pause(profile: &mut Value) {
-    profile["metadata"]["annotations"] = json!({"profile.projectsveltos.io/paused": "yes"});
+    profile["metadata"]["annotations"]["profile.projectsveltos.io/paused"] = "yes".into();
 }
 
 pub(crate) fn registration(name: &str, labels: Registration, paused: bool) -> Value {

@@ -147,6 +147,11 @@ impl World {
     /// The management cluster gives reasons to withdraw things, from now on and as long as it is like this.
     pub(crate) fn note_reasons(&mut self) {
         self.management.reasons.iter().for_each(|reason| self.history.reason(*reason));
+        for cluster in CLUSTERS {
+            if self.management.paused_since(cluster).is_some() || !self.management.is_registered(cluster) {
+                self.history.rollouts.away(cluster_ref(cluster), self.now);
+            }
+        }
         if self.management.rival {
             self.history.rival_at = self.now;
         }

@@ -175,7 +175,7 @@ mod tests {
             of("ClusterProfile", config, &spec)
         };
         assert_eq!(profile("tier", json!(50)), [(Fit::Works, String::new())]);
-        assert_eq!(profile("maxUpdate", json!(1)), [(Fit::Differs, "spec.maxUpdate".into())]);
+        assert_eq!(profile("reloader", json!(true)), [(Fit::Differs, "spec.reloader".into())]);
         let missing = profile(
             "kustomizationRefs",
             json!([{"kind": "ConfigMap", "namespace": "a", "name": "b", "path": "p"}]),

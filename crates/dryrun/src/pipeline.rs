@@ -210,7 +210,7 @@ fn begin_rendering(
         forget_after: i64::MAX,
         mark: 0,
     };
-    let renderer = renderer::Renderer::with_caches(config, &options.caches);
+    let renderer = renderer::Renderer::with_caches(config, &options.caches).all_at_once();
     let renderer = renderer.with_tera(options.tera.clone());
     let (mut renderer, now) = match &options.veil {
         Some(veil) => (renderer.with_veil(veil.clone()), options.now),

@@ -82,7 +82,7 @@ fn status_row(status: proto::Status) -> Status {
         proto::State::Failed => State::Failed,
         proto::State::DryRun => State::DryRun,
     };
-    Status { state, errors: status.errors, spec: status.spec }
+    Status { state, errors: status.errors, spec: status.spec, row: None }
 }
 
 fn problem_message(row: ProblemRow) -> proto::Problem {

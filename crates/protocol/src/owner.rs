@@ -305,7 +305,7 @@ impl<C: Core> Owner<C> {
         commands: &mut Vec<Command<C::Effect>>,
         f: impl FnOnce(&mut C, &mut Step<C::Effect>),
     ) {
-        let mut step = Step::at(now);
+        let mut step = Step::at(now).with_key(self.config.digest_key.as_ref());
         f(&mut self.core, &mut step);
         debug_assert!(step.publishes.is_empty() || self.phase == Phase::Reading, "published before start");
         let waiting = std::mem::take(&mut step.after_all);

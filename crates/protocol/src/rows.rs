@@ -79,6 +79,9 @@ pub struct Desired {
     /// Whether what was once deployed is never updated.
     #[serde(default)]
     pub one_time: bool,
+    /// Whether its maker gives it to few clusters at a time, and waits for what becomes of this very row.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub staged: bool,
     /// What it was asked with to be applied once more: a digest for each who asked. When one of them is new, it is.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub redeploy: BTreeSet<String>,
@@ -189,6 +192,9 @@ pub struct Status {
     /// Which spec of a user's profile it is about: see [`Desired::of_spec`]. Former versions do not say it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub spec: String,
+    /// Digest of the row that it is about, where that row is [`Desired::staged`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<Digest>,
 }
 
 /// What came of a profile on a cluster.
@@ -268,7 +274,7 @@ impl Status {
 
     /// What came of a profile that no user wrote.
     pub fn new(state: State, errors: Vec<String>) -> Self {
-        Self { state, errors, spec: String::new() }
+        Self { state, errors, spec: String::new(), row: None }
     }
 
     /// Whether it is about another spec than that of this row. One that does not say which is taken for the row's.
@@ -276,9 +282,9 @@ impl Status {
         !self.spec.is_empty() && self.spec != desired.of_spec()
     }
 
-    /// It is about this row.
-    pub fn of(self, desired: &Desired) -> Self {
-        Self { spec: desired.of_spec(), ..self }
+    /// It is about this row, of this digest.
+    pub fn of(self, desired: &Desired, row: Option<Digest>) -> Self {
+        Self { spec: desired.of_spec(), row: row.filter(|_| desired.staged), ..self }
     }
 }
 

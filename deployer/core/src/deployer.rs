@@ -204,6 +204,7 @@ impl Deployer {
             job.applied_at = step.now;
         }
         job.settled = job.target.digest();
+        let row = job.settled;
         let held_up = job.is_held_up(spoiled);
         let (errors, all_errors) = (job.errors(), job.all_errors());
         let (time, origin) = (job.time, job.origin);
@@ -215,13 +216,14 @@ impl Deployer {
         };
         let left = std::mem::take(&mut job.makers.left);
         let waiting = job.makers.waiting.iter_mut();
-        let waiting: Vec<_> =
-            waiting.filter_map(|(origin, row)| Some((*origin, row.target.rest()?))).collect();
+        let waiting: Vec<_> = waiting
+            .filter_map(|(origin, row)| Some((*origin, row.target.rest()?, row.target.digest())))
+            .collect();
         for origin in left {
             step.publish(self.no_status(cluster, profile, origin));
         }
         self.wait(cluster, profile, &cause, waiting, step);
-        let status = status_of(state, &errors, desired.as_deref());
+        let status = status_of(state, &errors, (desired.as_deref(), row));
         let subject = self.status_subject(cluster, profile, origin);
         let mut row = status_row(subject, &status, &cause, time);
         if desired.is_none() && cause.origin(self.config.shards) != origin {

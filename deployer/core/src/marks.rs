@@ -109,6 +109,7 @@ mod tests {
             leave: false,
             dry_run: false,
             one_time: false,
+            staged: false,
             lacks: std::collections::BTreeMap::new(),
             redeploy: std::collections::BTreeSet::new(),
             extra_labels: BTreeMap::from([("mine".to_owned(), "1".to_owned())]),

@@ -29,6 +29,7 @@ mod management;
 mod outgoing;
 mod publish;
 mod refresh;
+mod rollouts;
 mod words;
 
 /// What a renderer must know of its place.
@@ -104,6 +105,12 @@ impl Renderer {
     /// What profiles depend on goes only where it selects clusters itself. Before anything else is told.
     pub fn without_dependents(mut self) -> Self {
         self.knowledge.catalog.without_dependents();
+        self
+    }
+
+    /// What should go to few clusters at a time goes to all: nobody says what became of it. Before anything else is told.
+    pub fn all_at_once(mut self) -> Self {
+        self.planning.rollouts.turn_off();
         self
     }
 
@@ -199,8 +206,10 @@ impl Core for Renderer {
         let Subject::Desired { cluster, profile, .. } = subject else { return };
         let place = (cluster.clone(), profile.clone());
         if head.tombstone {
+            self.planning.rollouts.remove(&place);
             self.planning.ledger.found_withdrawn(place, head.time.max(1));
         } else if let Some(cause) = head.meta.cause().cloned() {
+            self.planning.rollouts.found(place.clone(), head.digest);
             self.planning.ledger.found(place, cause);
         }
     }
@@ -309,6 +318,9 @@ impl Core for Renderer {
             self.planning.renderings.set(&cause, None);
             self.act(&cause, now, step);
         }
+        for cause in self.planning.rollouts.take_due(step.steady) {
+            self.act(&cause, now, step);
+        }
         self.write_reports(step);
         self.report_departures(step);
         let sweeps = self.planning.agenda.take_sweep(now, self.config.tombstone_ttl / 4);
@@ -325,6 +337,7 @@ impl Core for Renderer {
             self.report_all_published(step);
         }
         step.wake_at(self.planning.agenda.next());
+        self.planning.rollouts.next().into_iter().for_each(|at| step.wake_at_steady(at));
     }
 }
 

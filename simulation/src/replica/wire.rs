@@ -150,7 +150,10 @@ impl<R: Role> Process<R> {
         world.coverage.many(Fault::NotStored, u64::from(verdict == PublishOutcome::NotStored));
         world.coverage.many(Fault::Refused, u64::from(matches!(verdict, PublishOutcome::Replaced(_))));
         if matches!(verdict, PublishOutcome::Stored(_)) {
-            group.rows.iter().for_each(|row| world.history.told(&row.row.subject));
+            for row in group.rows.iter() {
+                let wrong = world.history.stored(row);
+                world.violation = world.violation.take().or(wrong);
+            }
         }
         world.tell(|| {
             let fence = group.fence;

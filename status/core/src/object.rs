@@ -90,7 +90,7 @@ impl StatusRow {
     pub(crate) fn read(cause: &Cause, row: &Row) -> Self {
         // One that a newer deployer wrote: whatever it says, it is not that all is well.
         let unreadable = Status::new(State::Provisioning, Vec::new());
-        let Status { state, errors, spec } = Status::of_row(row).unwrap_or(unreadable);
+        let Status { state, errors, spec, row: _ } = Status::of_row(row).unwrap_or(unreadable);
         let hash = (!spec.is_empty()).then(|| STANDARD.encode(spec));
         Self { cause: cause.clone(), state, errors, hash }
     }

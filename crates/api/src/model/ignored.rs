@@ -43,8 +43,7 @@ const fn field(kinds: &'static [&'static str], name: &'static str, why: &'static
 }
 
 /// Everything that is accepted and has no effect.
-pub const IGNORED: [Ignored; 12] = [
-    field(PROFILES, "maxUpdate", "has no effect: all clusters are updated at the same time"),
+pub const IGNORED: [Ignored; 11] = [
     field(
         PROFILES,
         "reloader",
@@ -142,10 +141,10 @@ mod tests {
     fn what_is_written_and_has_no_effect_is_named() {
         let profile = json!({"kind": "ClusterProfile", "metadata": {"name": "p", "labels": {"projectsveltos.io/admin-name": "a"}},
             "spec": {"maxUpdate": "30%", "reloader": true}});
-        let expected = ["spec.maxUpdate", "spec.reloader", "metadata.labels.projectsveltos.io/admin-name"];
+        let expected = ["spec.reloader", "metadata.labels.projectsveltos.io/admin-name"];
         assert_eq!(paths(profile), expected);
         let nothing = json!({"kind": "ClusterProfile", "metadata": {"name": "p"},
-            "spec": {"syncMode": "Continuous", "maxUpdate": 0, "reloader": false}});
+            "spec": {"syncMode": "Continuous", "reloader": false}});
         assert!(paths(nothing).is_empty());
         let cluster = json!({"kind": "SveltosCluster", "metadata": {"name": "c", "annotations": {"sharding.projectsveltos.io/key": "s"}},
             "spec": {"pullMode": true, "consecutiveFailureThreshold": 3, "activeWindow": {"from": "0 0 * * *"}, "readinessChecks": [], "livenessChecks": {}}});

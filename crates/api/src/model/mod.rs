@@ -3,6 +3,7 @@
 //! A manifest of 2023 (`EventBasedAddOn`, selectors as strings, one flat kind in an `EventSource`) and one
 //! of today end up in the same types. Reading fails with a [`crate::FieldError`] that names the field.
 
+mod annotation;
 mod check;
 mod cluster;
 mod cluster_set;
@@ -21,6 +22,7 @@ mod profile;
 mod read;
 mod resources;
 mod role_request;
+mod rollout;
 mod templated;
 #[cfg(test)]
 mod tests;
@@ -42,6 +44,9 @@ pub use pace::{DEBOUNCE, MAX_PER_MINUTE, Pace, SUSPEND, TTL};
 pub use patch::{PatchContent, PatchSpec};
 pub use profile::{Deployment, PolicyRef, Profile, Sharing, SpecCommon};
 pub use resources::{Attention, Generator, ResourceRef};
+pub use rollout::{
+    Approval, DEADLINE, FAILURE_BUDGET, Portion, ROLLOUT, ROLLOUT_APPROVE, ROLLOUT_STOP, Rollout, SOAK,
+};
 pub use templated::{Sees, Templated, templated_fields, templates, templates_of};
 pub use trigger::{DestinationCluster, Era, Trigger, no_action};
 

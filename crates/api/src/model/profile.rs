@@ -12,6 +12,7 @@ use super::ignored::ignored;
 use super::patch::{self, PatchSpec};
 use super::read::Field;
 use super::resources::ResourceRef;
+use super::rollout::Rollout;
 use crate::cluster::{ClusterKind, ClusterRef};
 use crate::error::FieldError;
 use crate::object;
@@ -79,6 +80,8 @@ pub struct SpecCommon {
     pub dry_run: bool,
     /// Whether add-ons are deployed once and never updated (`syncMode: OneTime`).
     pub one_time: bool,
+    /// How a new content goes to its clusters, where not to all at once.
+    pub rollout: Option<Rollout>,
     /// With what it was last asked to be applied once more; empty where it was not.
     pub redeploy: String,
     /// Who draws the same random values.
@@ -185,6 +188,7 @@ impl SpecCommon {
             leave,
             dry_run: mode == "DryRun",
             one_time: mode == "OneTime",
+            rollout: None,
             redeploy: String::new(),
             random: Sharing::No,
             raw: raw(spec),
@@ -194,8 +198,15 @@ impl SpecCommon {
     }
 
     /// The same with what the annotations of its object say.
-    pub(super) fn of(self, object: &Value) -> Self {
-        Self { redeploy: asked(object), random: Sharing::of(object), ignored: ignored(object), ..self }
+    ///
+    /// # Errors
+    /// The first of them that cannot be used.
+    pub(super) fn of(self, object: &Value) -> Result<Self, FieldError> {
+        let (rollout, mut ignored) = (Rollout::read(object)?, ignored(object));
+        if rollout.is_none() {
+            ignored.extend(Rollout::idle(object));
+        }
+        Ok(Self { rollout, redeploy: asked(object), random: Sharing::of(object), ignored, ..self })
     }
 
     /// Whether something of it is for the management cluster.
@@ -217,6 +228,7 @@ impl SpecCommon {
             leave: false,
             dry_run: false,
             one_time: false,
+            rollout: None,
             redeploy: String::new(),
             random: Sharing::No,
             raw: raw(spec),
@@ -321,7 +333,7 @@ impl Profile {
             paused: object::annotation(object, super::PAUSED).is_some(),
             account: ServiceAccount::of(object)?,
             grants_to: None,
-            common: SpecCommon::read(&spec)?.of(object),
+            common: SpecCommon::read(&spec)?.of(object)?,
         })
     }
 }

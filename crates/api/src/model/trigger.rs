@@ -119,7 +119,7 @@ impl Trigger {
             cloud_event_action: cloud_event_action(&spec)?,
             profile_name_format: Some(format).filter(|format| !format.is_empty()),
             generators: Generator::all(&spec)?,
-            common: SpecCommon::read(&spec)?.of(object),
+            common: SpecCommon::read(&spec)?.of(object)?,
             account: ServiceAccount::of(object)?,
             pace: Pace::read(object)?,
         })

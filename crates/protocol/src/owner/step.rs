@@ -1,6 +1,6 @@
 //! What a core makes of one input.
 
-use sluice_api::ClusterRef;
+use sluice_api::{ClusterRef, Digest, DigestKey};
 
 use crate::row::Publish;
 use crate::subject::Subject;
@@ -28,6 +28,8 @@ pub struct Step<E> {
     effects: Vec<E>,
     pub(super) after_all: Vec<E>,
     wake: Option<i64>,
+    /// What digests of secret rows are made with.
+    key: Option<DigestKey>,
 }
 
 impl From<i64> for Now {
@@ -50,7 +52,19 @@ impl<E> Step<E> {
             effects: Vec::new(),
             after_all: Vec::new(),
             wake: None,
+            key: None,
         }
+    }
+
+    /// With what digests of secret rows are made.
+    pub(super) fn with_key(mut self, key: Option<&DigestKey>) -> Self {
+        self.key = key.cloned();
+        self
+    }
+
+    /// The digest that this row will have in the table.
+    pub fn digest(&self, row: &Publish) -> Digest {
+        row.head_by(self.key.as_ref()).digest
     }
 
     /// This row should exist.

@@ -113,9 +113,9 @@ fn a_status_is_of_the_spec_that_it_names_or_of_any_when_it_names_none() {
     let (old, new) = (user_written(json!({"a": 1})), user_written(json!({"a": 2})));
     let status = Status::new(State::Provisioned, vec![]);
     assert!(!status.is_of_another(&new), "former versions do not say it");
-    let status = status.of(&old);
+    let status = status.of(&old, None);
     assert!(!status.is_of_another(&old) && status.is_of_another(&new));
-    assert!(!Status::new(State::Held, vec![]).of(&desired(event(None), json!({}))).is_of_another(&new));
+    assert!(!Status::new(State::Held, vec![]).of(&desired(event(None), json!({})), None).is_of_another(&new));
 }
 
 #[test]

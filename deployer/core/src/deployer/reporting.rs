@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sluice_api::{ClusterRef, ProfileId};
+use sluice_api::{ClusterRef, Digest, ProfileId};
 use sluice_protocol::rows::{Cause, Desired, State, Status};
 use sluice_protocol::{About, Body, Fault, Meta, ProblemKey, Publish, Shard, Step, Subject, json};
 
@@ -42,13 +42,14 @@ impl Deployer {
         cluster: &ClusterRef,
         profile: &ProfileId,
         holder: &Cause,
-        waiting: Vec<(Shard, Arc<Desired>)>,
+        waiting: Vec<(Shard, Arc<Desired>, Option<Digest>)>,
         step: &mut Step<Effect>,
     ) {
         let mut texts = BTreeMap::new();
-        for (origin, desired) in waiting {
+        for (origin, desired, row) in waiting {
             let text = name_taken(cluster, profile, holder);
             let status = Status::new(State::Failed, vec![text.clone()]);
+            let status = Status { row: row.filter(|_| desired.staged), ..status };
             let subject = self.status_subject(cluster, profile, origin);
             step.publish(status_row(subject, &status, &desired.cause, 0));
             let ProblemKey { cluster: place, about } = desired.cause.problem();
@@ -84,8 +85,12 @@ impl Deployer {
     }
 }
 
-/// What came of a row, with what it asks for and nobody can do yet.
-pub(super) fn status_of(state: State, errors: &[String], desired: Option<&Desired>) -> Status {
+/// What came of a row of this digest, with what it asks for and nobody can do yet.
+pub(super) fn status_of(
+    state: State,
+    errors: &[String],
+    (desired, row): (Option<&Desired>, Option<Digest>),
+) -> Status {
     let Some(desired) = desired else { return Status::new(state, errors.to_vec()) };
     let lacks = desired.lacks.values().flatten().filter(|_| state == State::Failed);
     let mut all = errors.to_vec();
@@ -94,7 +99,7 @@ pub(super) fn status_of(state: State, errors: &[String], desired: Option<&Desire
             all.push(text.clone());
         }
     }
-    Status::new(state, all).of(desired)
+    Status::new(state, all).of(desired, row)
 }
 
 pub(super) fn status_row(subject: Subject, status: &Status, cause: &Cause, time: i64) -> Publish {

@@ -81,7 +81,7 @@ impl Deployer {
                 continue;
             }
             let Some(desired) = job.target.look() else { continue };
-            let status = Status::new(State::Provisioning, job.waits_for()).of(&desired);
+            let status = Status::new(State::Provisioning, job.waits_for()).of(&desired, job.target.digest());
             let subject = self.status_subject(&cluster, &profile, origin);
             step.publish(status_row(subject, &status, &desired.cause, time));
             self.show(&cluster, &profile, &desired, State::Provisioning, Vec::new(), step);

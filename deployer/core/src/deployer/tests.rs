@@ -73,6 +73,7 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
         leave: false,
         dry_run: false,
         one_time: false,
+        staged: false,
         lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: BTreeMap::new(),
@@ -410,6 +411,7 @@ mod order_property;
 mod redeploy;
 mod releases;
 mod remake;
+mod staged;
 mod tenants;
 
 #[test]

@@ -10,6 +10,7 @@ use crate::planning::agenda::Agenda;
 use crate::planning::bindings::ClusterBindings;
 use crate::planning::rates::Rates;
 use crate::planning::renderings::Renderings;
+use crate::planning::rollouts::Rollouts;
 use crate::planning::row_ledger::RowLedger;
 
 /// What one renderer has in hand.
@@ -21,6 +22,8 @@ pub(crate) struct Planning {
     pub(crate) bindings: BTreeMap<ClusterRef, ClusterBindings>,
     /// What each cause was rendered from, and what it reads.
     pub(crate) renderings: Renderings,
+    /// What goes to few clusters at a time.
+    pub(crate) rollouts: Rollouts,
     /// What is done later.
     pub(crate) agenda: Agenda,
     /// How often triggers have acted.

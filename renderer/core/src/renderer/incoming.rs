@@ -195,6 +195,8 @@ impl Renderer {
             return;
         }
         let place = (cluster.clone(), profile.clone());
+        let status = (!row.head.tombstone).then(|| Status::of_row(row).ok()).flatten();
+        let is_news = self.planning.rollouts.hear(&place, status.as_ref(), step.steady);
         if row.head.tombstone {
             return self.planning.ledger.release(&place);
         }
@@ -204,12 +206,14 @@ impl Renderer {
             return;
         }
         let known = self.planning.ledger.leads_to(&cause, &place);
-        let asks = Status::of_row(row).is_ok_and(|status| status.state == State::Held);
+        let asks = status.is_some_and(|status| status.state == State::Held);
         self.planning.ledger.hold(place, cause.clone(), asks);
         // Held, but not what the cause leads to: the cause is gone, or its destinations have changed. Before the
         // start nothing is known yet; the first look at everything sees it.
         if !known && self.outgoing.is_started() {
             self.act(&cause, step.now, step);
+        } else if is_news {
+            self.next_turn(&cause, step);
         }
     }
 
@@ -223,6 +227,7 @@ impl Renderer {
             }
         }
         self.look_at_everything(step);
+        self.forget_rows();
     }
 
     /// Renders whatever is wanted, and withdraws whatever is not.

@@ -40,7 +40,10 @@ impl Renderer {
                 self.cluster_changed(&cluster, step);
                 self.sets_changed(&selections, step);
             }
-            Touched::Connection => self.sets_changed(&selections, step),
+            Touched::Connection => {
+                self.sets_changed(&selections, step);
+                self.pass_over(step);
+            }
             Touched::Set(id) => {
                 self.set_gone(&id, step);
                 self.sets_changed(&selections, step);
@@ -106,6 +109,7 @@ impl Renderer {
         for id in profiles {
             self.refresh_profile(&id, step);
         }
+        self.pass_over(step);
     }
 
     /// Works out anew who listens to what on a cluster, and what its interest row should say.

@@ -51,11 +51,14 @@ impl Renderer {
             self.planning.ledger.set_refused(cause, rendered.is_refused.then_some(&rendered.id));
             self.publish(cause, &rendered, rows, time, step)
         });
-        self.planning.renderings.set(cause, result.is_ok().then_some(basis));
+        // As long as clusters wait, it is rendered whenever it is looked at.
+        let is_final = result.is_ok() && !self.planning.rollouts.is_waiting(cause);
+        self.planning.renderings.set(cause, is_final.then_some(basis));
         self.planning.ledger.set_failing(cause, result.is_err());
         self.planning.ledger.keep(cause);
         let in_loop = self.planning.loop_error(&self.knowledge, cause).map(Fault::new);
-        let others = warnings.into_iter().chain(self.ignored_fields(cause)).chain(in_loop);
+        let rollout = self.planning.rollouts.fault(cause);
+        let others = warnings.into_iter().chain(self.ignored_fields(cause)).chain(in_loop).chain(rollout);
         let faults = result.err().map(Fault::from).into_iter().chain(others);
         self.outgoing.note(cause.problem(), Fault::all(faults), step);
         self.act_on_touched(step);
@@ -125,6 +128,12 @@ impl Renderer {
                 }
             }
         }
+        for place in self.hold_back(cause, rendered, &mut rows, time, step) {
+            // What is there stays until it has its turn.
+            if !self.planning.ledger.has(cause, &place) {
+                places.remove(&place);
+            }
+        }
         if let Some(unsure) = &rendered.unsure {
             // What a cluster holds that is not registered stays without a row.
             let is_there = |(cluster, _): &Place| {
@@ -165,7 +174,7 @@ impl Renderer {
         }
     }
 
-    fn row(
+    pub(super) fn row(
         &self,
         cause: &Cause,
         cluster: &ClusterRef,
@@ -195,6 +204,7 @@ impl Renderer {
         self.put_generated(cause, Vec::new());
         self.planning.agenda.forget(cause);
         self.planning.gone.remove(cause);
+        self.planning.rollouts.forget(cause);
         self.planning.ledger.forget(cause);
         self.outgoing.note(cause.problem(), None, step);
         self.act_on_touched(step);
@@ -209,6 +219,7 @@ impl Renderer {
             if self.planning.ledger.is_used(&place) {
                 continue;
             }
+            self.planning.rollouts.remove(&place);
             let (cluster, profile) = place;
             let subject = self.desired(&cluster, &profile);
             step.publish(

@@ -34,6 +34,7 @@ mod provider;
 mod random;
 mod redeploy;
 mod resources;
+mod rollouts;
 mod secrecy;
 mod secrets;
 mod syntax;

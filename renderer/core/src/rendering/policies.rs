@@ -89,6 +89,7 @@ pub(crate) fn desired(
         leave: common.leave,
         dry_run: common.dry_run,
         one_time: common.one_time,
+        staged: common.rollout.is_some(),
         redeploy: redeploy(common, cluster),
         extra_labels: common.extra_labels.clone(),
         extra_annotations: common.extra_annotations.clone(),

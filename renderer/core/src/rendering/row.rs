@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 /// A destination and the body of its row, or why there is none.
 pub(crate) type Rendition = (ClusterRef, Result<RowBody, NoRow>);
 
+/// A destination and its row.
+pub(crate) type DestinationRow = (ClusterRef, RowBody);
+
 /// Who else has the name of the profile on destinations of it.
 pub(crate) type Taken = BTreeMap<ClusterRef, Cause>;
 

@@ -108,7 +108,7 @@ fn nothing_is_without_effect_in_kinds_that_do_not_have_it() {
 #[test]
 fn what_says_nothing_is_not_told_of() {
     for nothing in [Value::Null, json!(false), json!(0), json!(""), json!([]), json!({})] {
-        assert_eq!(ignored(&json!({"kind": "Profile", "spec": {"maxUpdate": nothing}})), []);
+        assert_eq!(ignored(&json!({"kind": "Profile", "spec": {"reloader": nothing}})), []);
     }
 }
 

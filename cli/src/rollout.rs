@@ -1,0 +1,203 @@
+//! `sluice rollout`: what goes to few clusters at a time, and going on with it, or not.
+
+use anyhow::bail;
+use serde_json::{Value, json};
+use sluice_api::model::{CONFIG_GROUP, LIB_GROUP, ROLLOUT, ROLLOUT_APPROVE, ROLLOUT_STOP};
+use sluice_api::{Gvk, ObjectKey, kinds};
+use sluice_inspect::ProblemFilter;
+use sluice_protocol::{ProblemRow, Role};
+use sluice_runtime::stop_on_signals;
+
+use crate::answers::{Here, Served};
+use crate::patched;
+use crate::print::say;
+use crate::reach::{Management, Reach};
+use crate::table::{Format, Output, Table};
+
+/// Arguments of `sluice rollout`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// How far rollouts are of which clusters wait for their turn.
+    #[command(after_help = "Examples:
+  sluice rollout status
+  sluice rollout status ClusterProfile/admission-policies
+  sluice rollout status -o json | jq -r .error
+
+What has gone to all its clusters is not among them: `sluice show profiles` says what became of it.")]
+    Status(Box<Status>),
+    /// Let it go on after the first clusters.
+    #[command(after_help = "Examples:
+  sluice rollout approve ClusterProfile/admission-policies 3f2a90c1d4e5
+  sluice rollout approve EventTrigger/network-policies 3f2a90c1d4e5 --kubeconfig mgmt.kubeconfig
+
+It writes the annotation sluice.dev/rollout-approve. What is approved is said by `sluice rollout status`; what is written later waits
+for its own approval.")]
+    Approve {
+        #[command(flatten)]
+        of: Of,
+        /// What is approved.
+        digest: String,
+    },
+    /// Let it go to no more clusters, and leave those as they are that have it.
+    #[command(after_help = "Examples:
+  sluice rollout stop ClusterProfile/admission-policies
+  sluice rollout stop Profile/shop/quota
+
+It writes the annotation sluice.dev/rollout-stop. To take a content back, write the former one: it goes to few clusters at a time as
+well, first to those that come first by name.")]
+    Stop(Of),
+    /// Go on with what was stopped.
+    #[command(after_help = "Examples:
+  sluice rollout resume ClusterProfile/admission-policies
+  sluice rollout resume Profile/shop/quota")]
+    Resume(Of),
+}
+
+#[derive(Debug, clap::Args)]
+struct Status {
+    /// Of this one only: ClusterProfile/name, Profile/namespace/name or EventTrigger/name.
+    #[arg(value_name = "KIND/NAME", value_parser = maker)]
+    of: Option<ObjectKey>,
+    #[command(flatten)]
+    served: Served,
+    #[command(flatten)]
+    reach: Reach,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// A profile or trigger.
+#[derive(Debug, clap::Args)]
+struct Of {
+    /// The profile or trigger: ClusterProfile/name, Profile/namespace/name or EventTrigger/name.
+    #[arg(value_name = "KIND/NAME", value_parser = maker)]
+    of: ObjectKey,
+    #[command(flatten)]
+    management: Management,
+}
+
+/// A profile or trigger as people write it.
+fn maker(text: &str) -> Result<ObjectKey, String> {
+    let parts: Vec<&str> = text.split('/').collect();
+    let (kind, namespace, name) = match parts[..] {
+        [kind, name] => (kind, "", name),
+        [kind, namespace, name] => (kind, namespace, name),
+        _ => ("", "", ""),
+    };
+    let profiles = ["ClusterProfile", "Profile"].map(|kind| Gvk::new(CONFIG_GROUP, "v1beta1", kind));
+    let triggers = ["EventTrigger", "EventBasedAddOn"].map(|kind| Gvk::new(LIB_GROUP, "v1beta1", kind));
+    let gvk = profiles.into_iter().chain(triggers).find(|gvk| kinds::is_called(gvk, kind));
+    gvk.filter(|gvk| !name.is_empty() && (gvk.kind == "Profile") != namespace.is_empty())
+        .map(|gvk| ObjectKey { gvk, namespace: namespace.to_owned(), name: name.to_owned() })
+        .ok_or_else(|| "write ClusterProfile/name, Profile/namespace/name or EventTrigger/name".to_owned())
+}
+
+impl Args {
+    pub(crate) async fn run(self) -> anyhow::Result<()> {
+        match self.what {
+            What::Status(status) => status.run().await,
+            What::Approve { of, digest } => {
+                if digest.is_empty() {
+                    bail!("write what is approved: `sluice rollout status` says it");
+                }
+                of.annotate(ROLLOUT_APPROVE, json!(digest), "may go on").await
+            }
+            What::Stop(of) => of.annotate(ROLLOUT_STOP, json!("true"), "goes to no more clusters").await,
+            What::Resume(of) => of.annotate(ROLLOUT_STOP, Value::Null, "goes on").await,
+        }
+    }
+}
+
+impl Of {
+    async fn annotate(&self, annotation: &str, value: Value, what: &str) -> anyhow::Result<()> {
+        let client = self.management.client().await?;
+        let ObjectKey { gvk, namespace, name } = &self.of;
+        let namespace = Some(namespace.as_str()).filter(|namespace| !namespace.is_empty());
+        let patch = json!({"metadata": {"annotations": {annotation: value}}});
+        let kind = patched::patch(&client, std::slice::from_ref(gvk), namespace, name, &patch).await?;
+        say!("{kind} {name} {what}");
+        Ok(())
+    }
+}
+
+impl Status {
+    async fn run(self) -> anyhow::Result<()> {
+        let Self { of, served, reach, output } = self;
+        let tasks = stop_on_signals();
+        let here = Here { bus: Some((&reach, Role::People)), management: None };
+        let answers = served.answers(here, &tasks).await?;
+        let rollouts = rollouts(answers.problems(&ProblemFilter::default()).await?, of.as_ref());
+        if rollouts.is_empty() && !matches!(output.output, Format::Json | Format::Yaml) {
+            say!("no cluster waits for its turn");
+            return Ok(());
+        }
+        Ok(output.print(rollouts, |rollouts| table(&rollouts, output))?)
+    }
+}
+
+/// What is said of rollouts, of all or of one profile or trigger.
+fn rollouts(problems: Vec<ProblemRow>, of: Option<&ObjectKey>) -> Vec<ProblemRow> {
+    let is_of = |problem: &ProblemRow| {
+        let about = problem.about.as_ref().and_then(|about| about.user_object(None));
+        of.is_none_or(|of| about.as_ref() == Some(of))
+    };
+    problems.into_iter().filter(|problem| problem.error.contains(ROLLOUT) && is_of(problem)).collect()
+}
+
+fn table(rollouts: &[ProblemRow], output: Output) -> Table {
+    let mut table = Table::new(&["OBJECT", "ROLLOUT"], output.no_headers);
+    for rollout in rollouts {
+        // Before it there may be what else is said of the object.
+        let text = rollout.error.find(ROLLOUT).map_or("", |at| &rollout.error[at + ROLLOUT.len()..]);
+        table.add([rollout.object.clone(), text.to_owned()]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_api::ProfileId;
+    use sluice_protocol::About;
+
+    use super::*;
+
+    #[test]
+    fn a_maker_is_written_with_its_kind() {
+        let named = |text: &str| maker(text).map(|key| key.to_string());
+        assert_eq!(named("ClusterProfile/p").unwrap(), "ClusterProfile p");
+        assert_eq!(named("profiles/n/p").unwrap(), "Profile n/p");
+        assert_eq!(named("eventtrigger/t").unwrap(), "EventTrigger t");
+        for wrong in ["p", "Profile/p", "ClusterProfile/n/p", "ClusterProfile/", "Pod/x", ""] {
+            assert!(named(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn of_what_is_said_rollouts_are_told() {
+        let about = |name: &str| About::Profile(ProfileId::cluster(name));
+        let row = |name: &str, text: &str| ProblemRow::new("renderer", "", about(name), text, 1);
+        let all = || {
+            vec![
+                row("a", "rollout: 1 of 3 clusters have it"),
+                row("b", "x; note: rollout: 2 of 3"),
+                row("c", "no"),
+            ]
+        };
+        let names = |of: Option<&str>| {
+            let of = of.map(|name| maker(name).unwrap());
+            let found = rollouts(all(), of.as_ref());
+            found.into_iter().map(|row| row.object).collect::<Vec<_>>()
+        };
+        assert_eq!(names(None), ["ClusterProfile a", "ClusterProfile b"]);
+        assert_eq!(names(Some("ClusterProfile/b")), ["ClusterProfile b"]);
+        let text =
+            table(&rollouts(all(), None), Output { output: Format::Table, no_headers: true }).to_string();
+        assert!(text.contains("| ClusterProfile b | 2 of 3"), "{text}");
+    }
+}

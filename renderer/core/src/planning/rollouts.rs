@@ -1,0 +1,379 @@
+//! Which clusters get a new content of a profile now, and which wait for their turn.
+//!
+//! A place *has* the content when its row says so, and is *done* when its deployer says that this very row is provisioned. Who comes
+//! next follows from rows and statuses alone, so that a successor goes on where its predecessor was. Times are of the
+//! clock that nobody sets, microseconds: how long a cluster has had it is no matter of a clock that is set forward.
+
+// D-0927: a new content goes to so many clusters at a time.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use sluice_api::model::{Approval, ROLLOUT, Rollout};
+use sluice_api::{ClusterRef, Digest, ProfileId, few};
+use sluice_protocol::Fault;
+use sluice_protocol::rows::{Cause, State, Status};
+
+use crate::planning::row_ledger::Place;
+
+/// What is known of rows that go to few clusters at a time.
+#[derive(Default)]
+pub(crate) struct Rollouts {
+    /// The row of each place.
+    rows: HashMap<Place, Given>,
+    /// What has become of them.
+    said: HashMap<Place, Said>,
+    /// Causes of which clusters wait for their turn, and how far they are.
+    waiting: BTreeMap<Cause, Progress>,
+    /// When each of them is looked at again, without anything having come.
+    due: BTreeMap<Cause, i64>,
+    /// Whether everybody gets everything at once.
+    is_off: bool,
+}
+
+/// A row that is there, or goes there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Given {
+    row: Digest,
+    /// Since when this renderer waits for what becomes of it, once it does.
+    since: Option<i64>,
+}
+
+/// What a deployer has said of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Said {
+    row: Digest,
+    state: State,
+    /// When it was heard.
+    since: i64,
+}
+
+/// A cluster that should get a row.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) cluster: ClusterRef,
+    /// Digest of the row that it should get.
+    pub(crate) row: Digest,
+    /// Whether nothing is done there at present: it is paused, or away.
+    pub(crate) is_away: bool,
+}
+
+/// How far a rollout is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// All its clusters.
+    all: usize,
+    /// Clusters that have it for long enough.
+    done: usize,
+    updating: Vec<ClusterRef>,
+    failed: Vec<ClusterRef>,
+    /// Clusters that are passed over.
+    away: Vec<ClusterRef>,
+    /// So many wait for their turn.
+    waiting: usize,
+    /// So many have not got it, for whatever reason.
+    left: usize,
+    /// Why nobody gets a turn.
+    stop: Option<Stop>,
+}
+
+/// Why no cluster gets its turn until somebody does something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stop {
+    /// Its user says so.
+    Asked,
+    /// It has failed on more clusters than it may.
+    Budget(usize),
+    /// Those on which it has failed hold all turns.
+    Failed,
+    /// Somebody must approve what is called so.
+    Approval(String),
+}
+
+/// Who gets the row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Turn {
+    /// Of the candidates, those.
+    pub(crate) go: BTreeSet<ClusterRef>,
+    pub(crate) progress: Progress,
+    /// When another one may have its turn, without anything coming.
+    wake_at: Option<i64>,
+}
+
+/// How a cluster stands.
+enum Stands {
+    /// It has the row, for long enough.
+    Done,
+    /// It has it, and not for long enough before this time.
+    Soaks(i64),
+    /// It has got it, and nobody has said what became of it, for which there is time until then.
+    Updating(Option<i64>),
+    /// It has got it, and it cannot be applied, or nobody has said for too long what became of it.
+    Failed,
+    /// It is passed over, whether or not it has got it.
+    Away { has: bool },
+    /// It has not got it.
+    Pending,
+}
+
+// === impl Rollouts ===
+
+impl Rollouts {
+    /// Everybody gets everything at once from now on.
+    pub(crate) fn turn_off(&mut self) {
+        self.is_off = true;
+    }
+
+    /// Whether everybody gets everything at once.
+    pub(crate) fn is_off(&self) -> bool {
+        self.is_off
+    }
+
+    /// A row is there.
+    pub(crate) fn found(&mut self, place: Place, row: Digest) {
+        self.rows.insert(place, Given { row, since: None });
+    }
+
+    /// A row goes there, if it is not there already.
+    pub(crate) fn give(&mut self, place: Place, row: Digest, now: i64) {
+        if self.rows.get(&place).is_none_or(|given| given.row != row) {
+            self.rows.insert(place, Given { row, since: Some(now) });
+        }
+    }
+
+    /// Nothing is there.
+    pub(crate) fn remove(&mut self, place: &Place) {
+        if !self.rows.is_empty() {
+            self.rows.remove(place);
+        }
+    }
+
+    /// Only what is known of these places counts.
+    pub(crate) fn keep_only(&mut self, counts: impl Fn(&Place) -> bool) {
+        self.rows.retain(|place, _| counts(place));
+        self.rows.shrink_to_fit();
+    }
+
+    /// What a deployer says of a place, or that it says nothing; whether that is news.
+    pub(crate) fn hear(&mut self, place: &Place, status: Option<&Status>, now: i64) -> bool {
+        let said = status.and_then(|status| Some((status.row?, status.state)));
+        let before = self.said.get(place).map(|said| (said.row, said.state));
+        if said == before {
+            return false;
+        }
+        match said {
+            Some((row, state)) => self.said.insert(place.clone(), Said { row, state, since: now }),
+            None => self.said.remove(place),
+        };
+        true
+    }
+
+    /// Who of these gets its row now; `called` is how that is called which goes out.
+    pub(crate) fn turn(
+        &mut self,
+        rollout: &Rollout,
+        profile: &ProfileId,
+        candidates: &[Candidate],
+        called: &str,
+        now: i64,
+    ) -> Turn {
+        let (mut turn, mut pending) = (Turn::default(), Vec::new());
+        let mut soaking = 0;
+        for candidate in candidates {
+            let cluster = candidate.cluster.clone();
+            let progress = &mut turn.progress;
+            let mut wake_at = |time: i64| turn.wake_at = Some(turn.wake_at.map_or(time, |at| at.min(time)));
+            match self.stands(candidate, profile, rollout, now) {
+                Stands::Done => progress.done += 1,
+                Stands::Soaks(until) => {
+                    soaking += 1;
+                    wake_at(until);
+                    progress.updating.push(cluster.clone());
+                }
+                Stands::Updating(until) => {
+                    until.into_iter().for_each(wake_at);
+                    progress.updating.push(cluster.clone());
+                }
+                Stands::Failed => progress.failed.push(cluster.clone()),
+                Stands::Away { has } => {
+                    progress.away.push(cluster.clone());
+                    progress.left += usize::from(!has);
+                    if !has {
+                        continue;
+                    }
+                }
+                Stands::Pending => {
+                    pending.push(cluster);
+                    continue;
+                }
+            }
+            turn.go.insert(cluster);
+        }
+        turn.progress.all = candidates.len();
+        let free = turn.progress.free(rollout, called, soaking).min(pending.len());
+        turn.progress.waiting = pending.len() - free;
+        turn.progress.left += turn.progress.waiting;
+        if let Some(deadline) =
+            rollout.failure_budget.map(|_| now.saturating_add(rollout.deadline)).filter(|_| free > 0)
+        {
+            turn.wake_at = Some(turn.wake_at.map_or(deadline, |at| at.min(deadline)));
+        }
+        turn.progress.updating.extend(pending.iter().take(free).cloned());
+        turn.go.extend(pending.into_iter().take(free));
+        turn
+    }
+
+    /// How a candidate stands.
+    fn stands(&mut self, candidate: &Candidate, profile: &ProfileId, rollout: &Rollout, now: i64) -> Stands {
+        let place = (candidate.cluster.clone(), profile.clone());
+        let given = self.rows.get_mut(&place).filter(|given| given.row == candidate.row);
+        let said = self.said.get(&place).filter(|said| said.row == candidate.row);
+        if let Some(said) = said.filter(|said| matches!(said.state, State::Provisioned | State::DryRun)) {
+            let until = said.since.saturating_add(rollout.soak);
+            return if until <= now { Stands::Done } else { Stands::Soaks(until) };
+        }
+        if candidate.is_away {
+            let has = given.is_some();
+            given.into_iter().for_each(|given| given.since = None);
+            return Stands::Away { has };
+        }
+        let deadline = rollout.failure_budget.map(|_| rollout.deadline);
+        match (given, said) {
+            (_, Some(said)) if said.state == State::Failed => Stands::Failed,
+            (Some(given), _) => {
+                let since = *given.since.get_or_insert(now);
+                match deadline.map(|deadline| since.saturating_add(deadline)) {
+                    Some(until) if until <= now => Stands::Failed,
+                    until => Stands::Updating(until),
+                }
+            }
+            (None, _) => Stands::Pending,
+        }
+    }
+
+    /// This cause is so far.
+    pub(crate) fn set(&mut self, cause: &Cause, turn: Option<Turn>) {
+        match turn {
+            Some(Turn { progress, wake_at, .. }) if progress.left > 0 => {
+                match wake_at {
+                    Some(at) => drop(self.due.insert(cause.clone(), at)),
+                    None => drop(self.due.remove(cause)),
+                }
+                self.waiting.insert(cause.clone(), progress);
+            }
+            _ => self.forget(cause),
+        }
+    }
+
+    /// Nothing of this cause waits.
+    pub(crate) fn forget(&mut self, cause: &Cause) {
+        self.waiting.remove(cause);
+        self.due.remove(cause);
+    }
+
+    /// Whether a cluster of this cause waits for its turn.
+    pub(crate) fn is_waiting(&self, cause: &Cause) -> bool {
+        self.waiting.contains_key(cause)
+    }
+
+    /// Causes of which clusters wait for their turn.
+    pub(crate) fn waiting(&self) -> Vec<Cause> {
+        self.waiting.keys().cloned().collect()
+    }
+
+    /// What is said of a cause of which clusters wait.
+    pub(crate) fn fault(&self, cause: &Cause) -> Option<Fault> {
+        self.waiting.get(cause).map(Progress::fault)
+    }
+
+    /// Causes that are to be looked at again now.
+    pub(crate) fn take_due(&mut self, now: i64) -> Vec<Cause> {
+        self.due.extract_if(.., |_, at| *at <= now).map(|(cause, _)| cause).collect()
+    }
+
+    /// When there is something to look at again.
+    pub(crate) fn next(&self) -> Option<i64> {
+        self.due.values().min().copied()
+    }
+}
+
+// === impl Progress ===
+
+impl Progress {
+    /// How many more may get it now, `soaking` of those that are being updated having it. Where it does not go on by itself, why.
+    fn free(&mut self, rollout: &Rollout, called: &str, soaking: usize) -> usize {
+        let limit = rollout.at_a_time.of(self.all).max(1);
+        let (updating, failed) = (self.updating.len(), self.failed.len());
+        let budget = rollout.failure_budget.map(|budget| budget.of(self.all));
+        let held = updating + if budget.is_some() { 0 } else { failed };
+        let unapproved = matches!(&rollout.approval, Approval::Of(approved) if approved != called);
+        let given = self.done + updating + failed;
+        self.stop = match budget {
+            _ if rollout.is_stopped => Some(Stop::Asked),
+            Some(budget) if failed > budget => Some(Stop::Budget(budget)),
+            None if failed >= limit => Some(Stop::Failed),
+            _ if unapproved && given >= limit && updating == soaking => {
+                Some(Stop::Approval(called.to_owned()))
+            }
+            _ => None,
+        };
+        let free = limit.saturating_sub(held);
+        match self.stop {
+            Some(_) => 0,
+            None if unapproved => free.min(limit.saturating_sub(given)),
+            None => free,
+        }
+    }
+
+    /// What is said of it. It is wrong only where it does not go on by itself for a reason that its user may not know.
+    fn fault(&self) -> Fault {
+        let Self { all, done, updating, failed, away, waiting, left: _, stop } = self;
+        let mut text = format!("{ROLLOUT}{done} of {all} clusters have it");
+        let mut add = |count: usize, what: &str, which: &[ClusterRef]| {
+            if count > 0 {
+                let which = if which.is_empty() { String::new() } else { format!(" ({})", few(", ", which)) };
+                text.push_str(&format!(", {count} {what}{which}"));
+            }
+        };
+        add(updating.len(), "are being updated", updating);
+        add(failed.len(), "failed", failed);
+        add(*waiting, "wait for their turn", &[]);
+        add(away.len(), "are passed over, paused or away", away);
+        match stop {
+            None => Fault::note(text),
+            Some(stop) => {
+                text.push_str("; ");
+                text.push_str(&stop.to_string());
+                if stop.is_wrong() { Fault::new(text) } else { Fault::note(text) }
+            }
+        }
+    }
+}
+
+// === impl Stop ===
+
+impl Stop {
+    fn is_wrong(&self) -> bool {
+        matches!(self, Self::Budget(_) | Self::Failed)
+    }
+}
+
+impl std::fmt::Display for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Asked => f.write_str("it was stopped: to go on, take the annotation sluice.dev/rollout-stop off"),
+            Self::Budget(budget) => write!(
+                f,
+                "it goes to no more clusters, since it failed on more than the {budget} of sluice.dev/rollout-failure-budget: mend what it deploys, or those clusters"
+            ),
+            Self::Failed => f.write_str(
+                "it goes to no more clusters, since those where it failed are as many as spec.maxUpdate allows at a time: mend what it deploys, or those clusters, or allow some to fail by sluice.dev/rollout-failure-budget",
+            ),
+            Self::Approval(called) => {
+                write!(f, "the first clusters have it: to go on, set sluice.dev/rollout-approve: {called:?}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
