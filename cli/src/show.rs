@@ -1,6 +1,7 @@
 //! `sluice show`: what is deployed, what users wrote, what of it is used, and which events there are.
 
 mod addons;
+mod dryrun;
 mod events;
 mod objects;
 mod resources;
@@ -19,6 +20,8 @@ pub(crate) struct Args {
 enum What {
     /// What is deployed where, and because of which profile.
     Addons(addons::Addons),
+    /// What profiles with `syncMode: DryRun` would change.
+    Dryrun(dryrun::Args),
     /// Triggers: their EventSource, on how many clusters, and whether all is well.
     #[command(after_help = "Examples:
   sluice show triggers
@@ -46,6 +49,7 @@ impl Args {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         match self.what {
             What::Addons(addons) => addons.run().await,
+            What::Dryrun(args) => args.run().await,
             What::Triggers(args) => args.run(Shown::Triggers, None).await,
             What::Profiles(args) => args.run(Shown::Profiles).await,
             What::Clusters(args) => args.run(Shown::Clusters).await,

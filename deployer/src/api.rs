@@ -18,6 +18,7 @@ use sluice_api::{Gvk, ObjectKey, ProfileId, ServiceAccount, object};
 use sluice_deployer_core::{
     Class, Failure, Inventory, Kept, Live, MANAGER, Reply, Request, Stored, Version, is_own, without_marks,
 };
+use sluice_difference::Hide;
 use sluice_kube::{NEVER, Raw, Watermark, resource_of, segment};
 
 use fields::{How, seen};
@@ -26,7 +27,9 @@ use crate::tenants::{Acting, Caller, Tenants};
 use crate::{failure, own, tenants};
 
 mod fields;
+mod namespaces;
 mod prove;
+mod rehearse;
 mod subresources;
 
 // D-1002: server-side apply with one field manager.
@@ -102,6 +105,13 @@ impl Site {
                 }
             }
             Request::Prove { object, account } => self.prove(&object, &self.caller(Some(account))?).await,
+            Request::Rehearse { object, excluded, make_namespace, hidden, account } => {
+                let hide = if hidden { Hide::All } else { Hide::OfSecrets };
+                self.rehearse(&object, &excluded, (make_namespace, hide), &self.caller(account)?).await
+            }
+            Request::RehearseDelete { key, against } => {
+                self.known(&key.gvk, self.rehearse_delete(&key, against).await)
+            }
             Request::Delete { key, against, account } => {
                 let caller = self.caller(account)?;
                 self.known(&key.gvk, self.delete(&key, against, &caller).await)
@@ -242,9 +252,8 @@ impl Site {
         body["metadata"]["resourceVersion"] = version.unwrap_or_else(|| NEVER.to_owned()).into();
         let params = PatchParams::apply(MANAGER).force();
         let mut result = sluice_kube::apply(&api, &key.name, &params, &body).await;
-        if let (Err(kube::Error::Api(status)), Some(namespace)) = (&result, &namespace)
-            && status.code == 404
-            && status.message.contains(&format!("namespaces \"{namespace}\" not found"))
+        if let (Err(error), Some(namespace)) = (&result, &namespace)
+            && namespaces::is_lacking(error, &body)
         {
             if !make_namespace {
                 return Err(failure::no_namespace(namespace));
@@ -260,20 +269,6 @@ impl Site {
             }
             Err(error) => Err(caller.failure(&error, planned)),
         }
-    }
-
-    async fn make_namespace(&self, name: &str, caller: &Caller) -> Result<(), Failure> {
-        let resource = ApiResource {
-            group: String::new(),
-            version: "v1".into(),
-            api_version: "v1".into(),
-            kind: "Namespace".into(),
-            plural: "namespaces".into(),
-        };
-        let api: Api<Raw> = Api::all_with(caller.client.clone(), &resource);
-        let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        let made = api.patch(&segment(name), &PatchParams::apply(MANAGER), &Patch::Apply(&body)).await;
-        made.map(drop).map_err(|error| caller.failure(&error, false))
     }
 
     async fn delete(&self, key: &ObjectKey, against: Version, caller: &Caller) -> Result<Reply, Failure> {

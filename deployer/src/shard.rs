@@ -11,7 +11,7 @@ use sluice_api::{ClusterRef, Gvk, ServiceAccount};
 use sluice_bus::{Effects, Lease, MEMBER_TTL, Outputs, ReadSpec, ShardSpec, Supervisor, Tally, drive};
 use sluice_deployer_core::{
     CheckId, Class, Config, Configuration, Deployer, Effect, ExternalInput, Failure, Reply, Request,
-    cluster_configuration, cluster_summary,
+    cluster_configuration, cluster_report, cluster_summary,
 };
 use sluice_kube::definitions;
 use sluice_protocol::subject::own_rows;
@@ -235,6 +235,7 @@ fn kind(request: &Request) -> &'static str {
         Request::List(_) => "list",
         Request::Read(_) => "read",
         Request::Prove { .. } => "prove",
+        Request::Rehearse { .. } | Request::RehearseDelete { .. } => "rehearse",
         Request::Apply { .. } => "apply",
         Request::Delete { .. } | Request::Release { .. } => "delete",
     }
@@ -274,6 +275,10 @@ impl Effects<Deployer> for Shell {
                 if self.configurations.send(configuration).is_err() {
                     tracing::debug!("the shard has ended");
                 }
+            }
+            Effect::Report(report) => {
+                let (key, object) = cluster_report(&report);
+                self.projector.project(key, object);
             }
             Effect::Problem(problem) => self.reporter.problem(problem),
             Effect::Journal(line) => self.reporter.record(line),

@@ -113,6 +113,14 @@ fn wanted_on(cluster: ClusterRef, profile: &str, objects: Vec<Value>) -> Publish
     wanted_as(cluster, profile, objects, json!({}))
 }
 
+/// The same, which is only tried.
+fn tried(profile: &str, objects: Vec<Value>) -> Publish {
+    let row = wanted(profile, objects);
+    let Body::Value(body) = &row.body else { return row };
+    let desired = Desired { dry_run: true, ..serde_json::from_slice(body).unwrap() };
+    Publish { body: Body::value(serde_json::to_vec(&desired).unwrap()), ..row }
+}
+
 /// The same with a spec that says this.
 fn wanted_as(cluster: ClusterRef, profile: &str, objects: Vec<Value>, spec: Value) -> Publish {
     let policy = Policy {
@@ -132,6 +140,7 @@ fn wanted_as(cluster: ClusterRef, profile: &str, objects: Vec<Value>, spec: Valu
         dry_run: false,
         one_time: false,
         staged: false,
+        hidden: false,
         lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: BTreeMap::new(),
@@ -202,6 +211,57 @@ async fn what_is_on_a_cluster_is_shown_in_the_management_cluster_by_profile() {
             kit::until(|| listed(&place, "p") == ["a", "b"] && listed(&place, "q") == ["d"]).await;
             kit::write(bus, [wanted("p", objects(&["a"])), row("q", Body::Tombstone)]).await;
             kit::until(|| listed(&place, "p") == ["a"] && listed(&place, "q").is_empty()).await;
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dry_run_says_what_the_server_would_make_of_it_without_values_of_secrets_and_writes_nothing() {
+    let place = Stand::start().await;
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
+    for object in sluice_api::crd::all().into_iter().chain([namespace]) {
+        place.fleet.apply("management", "test", object).unwrap();
+    }
+    let secret = |value: &str| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "default", "name": "s"}, "data": {"key": value}});
+    let report = || {
+        let version = "config.projectsveltos.io/v1beta1";
+        let report = place.fleet.get("management", version, "ClusterReport", "default", "p--sveltos--c")?;
+        report["status"]["resourceReports"].as_array().cloned()
+    };
+    place
+        .deploy(async |bus| {
+            kit::write(bus, [wanted("p", vec![config_map("default", "a", "1"), secret("b25l")])]).await;
+            is(bus, "p", State::Provisioned).await;
+            let new = config_map("new-namespace", "n", "1");
+            kit::write(bus, [tried("p", vec![config_map("default", "a", "2"), secret("dHdv"), new])]).await;
+            is(bus, "p", State::DryRun).await;
+            kit::until(|| report().is_some_and(|lines| lines.len() == 3)).await;
+            let lines = report().unwrap();
+            let line = |name: &str| lines.iter().find(|line| line["resource"]["name"] == name).unwrap();
+            let text = |name: &str| line(name)["message"].as_str().unwrap();
+            assert_eq!(
+                (line("a")["action"].as_str(), line("n")["action"].as_str()),
+                (Some("Update"), Some("Create"))
+            );
+            let expected = "--- deployed: ConfigMap a\n+++ proposed: ConfigMap a\n";
+            assert!(text("a").starts_with(expected), "{}", text("a"));
+            assert!(
+                text("a").contains("-  text: '1'\n+  text: '2'")
+                    || text("a").contains("-  text: \"1\"\n+  text: \"2\""),
+                "{}",
+                text("a")
+            );
+            assert!(
+                text("s").contains("+  key: (masked, after)") && !text("s").contains("dHdv"),
+                "{}",
+                text("s")
+            );
+            assert_eq!(
+                (place.text("default", "a"), place.text("new-namespace", "n")),
+                (Some("1".into()), None)
+            );
+            kit::write(bus, [wanted("p", vec![config_map("default", "a", "2")])]).await;
+            kit::until(|| report().is_none() && place.text("default", "a") == Some("2".into())).await;
         })
         .await;
 }

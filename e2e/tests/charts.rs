@@ -211,6 +211,8 @@ fn assert_rights_are_narrow(fixture: &Fixture) {
     let written = [
         "rights.deployer.clusterconfigurations",
         "rights.deployer.clusterconfigurations/status",
+        "rights.deployer.clusterreports",
+        "rights.deployer.clusterreports/status",
         "rights.deployer.clustersummaries",
         "rights.deployer.clustersummaries/status",
         "rights.renderer.eventreports",

@@ -58,6 +58,7 @@ scenarios! {
     de_depends_on: "de-depends-on",
     de_drift: "de-drift",
     de_drift_exclusions: "de-drift-exclusions",
+    de_dry_run: "de-dry-run",
     de_failure_budget: "de-failure-budget",
     de_few_at_a_time: "de-few-at-a-time",
     de_health_and_dependents: "de-health-and-dependents",

@@ -181,6 +181,7 @@ fn desired() -> Desired {
         dry_run: false,
         one_time: false,
         staged: false,
+        hidden: false,
         lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: Default::default(),

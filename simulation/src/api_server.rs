@@ -193,7 +193,8 @@ impl ApiServer {
                 let same = self.applied.iter().filter(|(key, _)| key.gvk == *gvk);
                 Reply::Listed(same.map(|(key, object)| (key.clone(), Live::of(object))).collect())
             }
-            Request::Prove { .. } => Reply::Done,
+            Request::Prove { .. } | Request::RehearseDelete { .. } => Reply::Done,
+            Request::Rehearse { .. } => Reply::Rehearsed { exists: false, difference: None },
             Request::Read(key) => Reply::Read(self.applied.get(key).map(|object| Live::of(object))),
             Request::Apply { object, against, watched, .. } => {
                 let (reply, written) = self.apply(object, against.as_ref());

@@ -144,6 +144,8 @@ pub(crate) fn proxy_answer(request: &Request, is_plain: bool) -> Failure {
         | Request::List(_)
         | Request::Read(_)
         | Request::Prove { .. }
+        | Request::Rehearse { .. }
+        | Request::RehearseDelete { .. }
         | Request::ReadInventory(_) => false,
     };
     match (is_plain, planned) {

@@ -88,6 +88,7 @@ impl Clusters {
                     Effect::Problem(problem) => self.problems.push(problem),
                     Effect::Summary(_)
                     | Effect::Configuration(_)
+                    | Effect::Report(_)
                     | Effect::Journal(_)
                     | Effect::Switch(_)
                     | Effect::FollowKinds(_)
@@ -110,7 +111,8 @@ impl Clusters {
             Request::List(_) => Reply::Listed(Vec::new()),
             Request::ReadInventory(_) => Reply::Inventory(None),
             // Nothing is known of rights here.
-            Request::Prove { .. } => Reply::Done,
+            Request::Prove { .. } | Request::RehearseDelete { .. } => Reply::Done,
+            Request::Rehearse { .. } => Reply::Rehearsed { exists: false, difference: None },
             Request::Read(key) => Reply::Read(match objects.get(&stored(definitions, key.clone())) {
                 Some(object) => Some(Live { uid: "1".into(), ..Live::of(&object.value()) }),
                 None => is_defined(&key).then(Live::default),

@@ -12,7 +12,6 @@
 
 // D-1104: a difference is built twice, without values of Secrets.
 
-mod shown;
 mod stand_ins;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +22,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sluice_api::model::{OWNER_KIND, OWNER_NAME};
 use sluice_api::{ClusterRef, MANAGEMENT, ObjectKey, object};
+use sluice_difference::{Hide, shown};
 use sluice_dryrun::{
     Input, InputError, NoRepositories, Options, Output, Repositories, Sources, as_served, build_over,
     is_note, objects_in,
@@ -31,7 +31,6 @@ use sluice_protocol::Severity;
 use sluice_renderer_core::{Veil, generated_for};
 use sluice_template::Engine;
 
-use self::shown::shown;
 use self::stand_ins::StandIns;
 use crate::fleet::ObjectsOfClusters;
 
@@ -182,7 +181,8 @@ fn between(before: &Output, after: &Output, only: Option<&str>) -> Difference {
                 continue;
             }
             let place = format!("cluster {cluster}: {key}");
-            let diff = shown(&place, before.get(key).copied(), after.get(key).copied());
+            let (before, after) = (before.get(key).copied(), after.get(key).copied());
+            let diff = shown((&place, &place), before, after, Hide::OfSecrets);
             let (cluster, object) = (cluster.clone(), key.clone());
             changes.extend(diff.map(|diff| Change { cluster, object, diff }));
         }

@@ -76,6 +76,10 @@ pub struct Desired {
     /// Whether nothing may be changed.
     #[serde(default)]
     pub dry_run: bool,
+    /// Whether any value in it may have been made of what a Secret holds: what is told of it shows none. Said where nothing may be
+    /// changed alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hidden: bool,
     /// Whether what was once deployed is never updated.
     #[serde(default)]
     pub one_time: bool,

@@ -15,6 +15,7 @@ use crate::cluster::{Cluster, Outcome};
 use crate::job::Ended;
 use crate::late_calls::LateCalls;
 use crate::messages::{Effect, ExternalInput};
+use crate::report::Report;
 use crate::summary::Summary;
 
 mod deferred;
@@ -22,6 +23,7 @@ mod display;
 mod drift;
 mod gone;
 mod left_behind;
+mod rehearsed;
 mod reporting;
 mod rows;
 mod slow;
@@ -159,14 +161,21 @@ impl Deployer {
         match ended {
             Ended::NotYet => {}
             Ended::Removed => self.removed(cluster, profile, step),
-            Ended::Settled { state, changed } => self.settled(cluster, profile, state, changed, step),
+            Ended::Settled { state, changed } => {
+                self.rehearsed(cluster, profile, step);
+                self.settled(cluster, profile, state, changed, step);
+            }
         }
     }
 
     fn removed(&mut self, cluster: &ClusterRef, profile: &ProfileId, step: &mut Step<Effect>) {
-        let Some(job) = self.clusters.get_mut(cluster).and_then(|state| state.jobs.remove(profile)) else {
+        let Some(mut job) = self.clusters.get_mut(cluster).and_then(|state| state.jobs.remove(profile))
+        else {
             return;
         };
+        if job.ends_rehearsal() {
+            step.effect(Effect::Report(Report::gone(cluster, profile)));
+        }
         for origin in job.makers.left.into_iter().chain([job.origin]) {
             step.publish(self.no_status(cluster, profile, origin));
         }

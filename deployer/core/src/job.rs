@@ -31,6 +31,7 @@ mod ordered;
 mod proves;
 mod prune;
 mod redeploy;
+mod rehearse;
 mod remake;
 mod removal;
 mod replies;
@@ -48,6 +49,7 @@ use inventory_state::{InventoryState, Knowledge};
 pub(crate) use makers::{MakerRow, Makers};
 use proves::Proves;
 use redeploy::Redeploy;
+use rehearse::Rehearsal;
 use run::Run;
 pub(crate) use target::{Goal, Target};
 
@@ -96,6 +98,8 @@ pub(crate) struct Job {
     checks: Checks,
     /// What of it others change.
     drift: Drift,
+    /// What would become of it, where it is only tried. Boxed, since most are not.
+    rehearsal: Option<Box<Rehearsal>>,
     /// The row that it is on the cluster as, when it is.
     provisioned: Option<Digest>,
     pub(crate) retry_at: Option<i64>,
@@ -110,6 +114,8 @@ enum Phase {
     Checking,
     /// The server is asked whether a tenant may take over what others have.
     Proving,
+    /// What would become of each object is being tried.
+    Rehearsing,
     /// The inventory is being extended by what will be created, and what is there already is looked at.
     Reserving,
     /// Every object when it has its turn.
@@ -182,6 +188,7 @@ impl Job {
             awaited: Awaited::default(),
             checks: Checks::default(),
             drift: Drift::default(),
+            rehearsal: None,
             provisioned: None,
             retry_at: None,
             defers: false,
@@ -236,6 +243,8 @@ impl Job {
         *self = Self {
             target: if matches!(target, Target::Gone) { Target::Unknown } else { target },
             makers,
+            // What was told goes when nothing is tried any more.
+            rehearsal: self.rehearsal.take().map(|_| Box::default()),
             inventory_state: self.inventory_state.forget(),
             time: self.time,
             ..Self::new(&self.profile, self.origin)
@@ -284,11 +293,12 @@ impl Job {
             self.claim_releases(&desired, context);
         }
         let lost = |policy: &Policy| !untouchable && self.has_lost(policy);
-        let only_in = context.is_management.then_some(desired.owner_namespace.as_str());
-        let only_in = only_in.filter(|namespace| !namespace.is_empty());
-        let place = TargetScope { is_management: context.is_management, only_in };
+        let place = TargetScope::of(&desired, context.is_management);
         let (prepared, left_out) = prepare_some(&desired, place, |policy| !lost(policy));
         self.line_up(&desired, left_out);
+        if desired.dry_run {
+            return self.rehearse(&desired, prepared, context);
+        }
         for one in prepared.into_iter().filter(|_| !untouchable) {
             self.claim(&desired, one, context);
         }
@@ -353,6 +363,7 @@ impl Job {
             Phase::Idle => self.settle(context),
             // Without an inventory nothing may be created or deleted.
             _ if self.run.errors.contains_key(INVENTORY) => self.settle(context),
+            Phase::Rehearsing => self.end_rehearsal(context),
             Phase::Checking | Phase::Proving => self.begin(context),
             Phase::Reserving => self.apply(context),
             // D-1009: nothing is pruned while its replacement fails.

@@ -30,6 +30,7 @@ mod order;
 mod own;
 mod prepare;
 mod releases;
+mod report;
 mod request;
 mod summary;
 
@@ -46,5 +47,6 @@ pub use order::{Lane, Turn, Wave};
 pub use own::{is_own, own};
 pub use prepare::{Brought, Prepared, prepare};
 pub use releases::{Helm, ReleaseSummary};
+pub use report::{Action, Report, ReportLine, cluster_report};
 pub use request::{Class, Failure, Live, OwningProfile, Reply, Request, Version};
 pub use summary::{Summary, cluster_summary};

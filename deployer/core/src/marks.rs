@@ -110,6 +110,7 @@ mod tests {
             dry_run: false,
             one_time: false,
             staged: false,
+            hidden: false,
             lacks: std::collections::BTreeMap::new(),
             redeploy: std::collections::BTreeSet::new(),
             extra_labels: BTreeMap::from([("mine".to_owned(), "1".to_owned())]),

@@ -9,6 +9,7 @@ use sluice_protocol::{CallId, JournalEntry, Problem};
 use crate::checks::{CheckId, Outcome};
 use crate::configuration::Configuration;
 use crate::drift::Shown;
+use crate::report::Report;
 use crate::request::{Reply, Request};
 use crate::summary::Summary;
 
@@ -58,6 +59,8 @@ pub enum Effect {
     Summary(Summary),
     /// The ClusterConfiguration should say this.
     Configuration(Configuration),
+    /// The ClusterReport should say this.
+    Report(Report),
     /// Something is wrong, or no longer.
     Problem(Problem),
     /// Something happened.

@@ -66,6 +66,16 @@ pub(crate) struct TargetScope<'a> {
     pub(crate) only_in: Option<&'a str>,
 }
 
+// === impl TargetScope ===
+
+impl<'a> TargetScope<'a> {
+    /// Of a profile in this cluster: in the management cluster a Profile has its own namespace only.
+    pub(crate) fn of(desired: &'a Desired, is_management: bool) -> Self {
+        let only_in = is_management.then_some(desired.owner_namespace.as_str());
+        Self { is_management, only_in: only_in.filter(|namespace| !namespace.is_empty()) }
+    }
+}
+
 /// Something of a profile that cannot be deployed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LeftOut {
@@ -305,6 +315,7 @@ mod tests {
             dry_run: false,
             one_time: false,
             staged: false,
+            hidden: false,
             lacks: std::collections::BTreeMap::new(),
             redeploy: std::collections::BTreeSet::new(),
             extra_labels: BTreeMap::new(),

@@ -47,6 +47,26 @@ pub enum Request {
         /// The tenant.
         account: ServiceAccount,
     },
+    /// Look at an object, and try a server-side apply of it without doing it.
+    Rehearse {
+        /// The object, complete.
+        object: Arc<Value>,
+        /// Fields of it, as JSON pointers, that are left to who owns them where the object exists.
+        excluded: Vec<String>,
+        /// Whether its namespace would be made where it is missing.
+        make_namespace: bool,
+        /// Whether any value of it may have been made of what a Secret holds.
+        hidden: bool,
+        /// For which tenant.
+        account: Option<ServiceAccount>,
+    },
+    /// Try to delete an object without doing it.
+    RehearseDelete {
+        /// Which.
+        key: ObjectKey,
+        /// Its uid and resourceVersion.
+        against: Version,
+    },
     /// Delete exactly this object.
     Delete {
         /// Which.
@@ -98,6 +118,13 @@ pub enum Reply {
     Read(Option<Live>),
     /// To [`Request::Apply`].
     Applied(Live),
+    /// To [`Request::Rehearse`]: whether there is such an object, and how it would differ, without values of Secrets.
+    Rehearsed {
+        /// Whether it exists.
+        exists: bool,
+        /// In the unified form; nothing where nothing differs.
+        difference: Option<String>,
+    },
     /// To the others.
     Done,
     /// It did not work.
@@ -195,7 +222,13 @@ impl Request {
     pub fn is_read(&self) -> bool {
         matches!(
             self,
-            Self::Inventories | Self::List(_) | Self::Read(_) | Self::Prove { .. } | Self::ReadInventory(_)
+            Self::Inventories
+                | Self::List(_)
+                | Self::Read(_)
+                | Self::Prove { .. }
+                | Self::Rehearse { .. }
+                | Self::RehearseDelete { .. }
+                | Self::ReadInventory(_)
         )
     }
 

@@ -48,7 +48,7 @@ pub struct Summary {
 }
 
 /// What is said of a profile that nothing is applied of.
-const DRY_RUN: &str = "syncMode is DryRun: nothing is applied; change it to apply what the profile says";
+const DRY_RUN: &str = "syncMode is DryRun: nothing is applied, and the ClusterReport says what would be; change it to apply what the profile says";
 
 impl Summary {
     /// That there is no such profile on the cluster any more.

@@ -23,6 +23,12 @@ pub struct Expected {
     /// What live clusters have of some of the objects, which have fields of somebody else.
     #[serde(default)]
     pub shared: BTreeMap<String, Vec<Value>>,
+    /// What live clusters have of Sluice's that nobody wants, since nothing may be changed there.
+    #[serde(default)]
+    pub left: BTreeMap<String, Vec<Value>>,
+    /// What ClusterReports say: by `namespace/name` of the report, the action of each object, as `Kind namespace/name`.
+    #[serde(default)]
+    pub reports: BTreeMap<String, BTreeMap<String, String>>,
     /// Names of profiles of which everything is there, and which are not well.
     #[serde(default)]
     pub unwell: BTreeMap<String, Vec<String>>,
@@ -58,7 +64,30 @@ impl Expected {
             let found = shared.iter().find(|shared| ObjectKey::of(shared) == ObjectKey::of(object));
             found.unwrap_or(object).clone()
         };
-        self.clusters.get(cluster).into_iter().chain(pending).flatten().map(as_it_is).collect()
+        let left = self.left.get(cluster).filter(|_| live);
+        self.clusters.get(cluster).into_iter().chain(pending).chain(left).flatten().map(as_it_is).collect()
+    }
+
+    /// What of a live cluster is not as it is printed.
+    pub fn unprinted(&self, cluster: &str) -> Vec<Option<ObjectKey>> {
+        let others = [&self.shared, &self.left].into_iter().filter_map(|places| places.get(cluster));
+        others.flatten().map(ObjectKey::of).collect()
+    }
+
+    /// What of a ClusterReport differs.
+    pub fn report_differences(&self, name: &str, report: Option<&Value>) -> Vec<String> {
+        let Some(wanted) = self.reports.get(name) else { return Vec::new() };
+        let lists = ["resourceReports", "helmResourceReports"].into_iter();
+        let lines =
+            lists.filter_map(|list| report?.pointer(&format!("/status/{list}"))?.as_array()).flatten();
+        let text = |line: &Value, path: &[&str]| object::text(line, path).to_owned();
+        let line = |line: &Value| {
+            let [kind, namespace, name] =
+                ["kind", "namespace", "name"].map(|field| text(line, &["resource", field]));
+            (format!("{kind} {namespace}/{name}"), text(line, &["action"]))
+        };
+        let found: BTreeMap<String, String> = lines.map(line).collect();
+        (found != *wanted).then(|| format!("ClusterReport {name} says {found:?}")).into_iter().collect()
     }
 }
 

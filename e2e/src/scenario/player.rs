@@ -214,10 +214,9 @@ impl<'a> Player<'a> {
             let held = client.deployed(&self.kinds).await?;
             found.extend(differences(cluster, &expected.of(cluster, true), &held));
             let built = live_part(build, expected, cluster);
-            let shared: Vec<_> =
-                expected.shared.get(cluster).into_iter().flatten().map(ObjectKey::of).collect();
+            let others = expected.unprinted(cluster);
             let held: Vec<_> =
-                held.into_iter().filter(|object| !shared.contains(&ObjectKey::of(object))).collect();
+                held.into_iter().filter(|object| !others.contains(&ObjectKey::of(object))).collect();
             let built = differences(cluster, &built, &held);
             found.extend(built.into_iter().map(|text| format!("{text} (as sluice build says)")));
             for kept in expected.kept.get(cluster).into_iter().flatten() {
@@ -229,6 +228,13 @@ impl<'a> Player<'a> {
                 };
                 found.extend(changed.map(|text| format!("{cluster}: {key} of somebody else {text}")));
             }
+        }
+        for path in expected.reports.keys() {
+            let (namespace, name) = path.split_once('/').context("a report is named namespace/name")?;
+            let gvk = Gvk::new("config.projectsveltos.io", "v1beta1", "ClusterReport");
+            let key = ObjectKey { gvk, namespace: namespace.to_owned(), name: name.to_owned() };
+            let report = self.fleet.management.get(&key).await?;
+            found.extend(expected.report_differences(path, report.as_ref()));
         }
         Ok(found)
     }

@@ -24,6 +24,7 @@ mod all_published;
 mod cluster_sets;
 mod departures;
 mod dependents;
+mod dry_runs;
 mod incoming;
 mod management;
 mod outgoing;

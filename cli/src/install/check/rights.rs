@@ -126,8 +126,13 @@ const RULES: &[Rule] = &[
     all("deployer", LIB, &["sveltosclusters"], FOLLOW),
     all("deployer", CAPI, &["clusters"], FOLLOW),
     all("deployer", "", &["secrets"], FOLLOW),
-    beside("deployer", CONFIG, &["clustersummaries", "clusterconfigurations"], KEEP),
-    beside("deployer", CONFIG, &["clustersummaries/status", "clusterconfigurations/status"], &["patch"]),
+    beside("deployer", CONFIG, &["clustersummaries", "clusterconfigurations", "clusterreports"], KEEP),
+    beside(
+        "deployer",
+        CONFIG,
+        &["clustersummaries/status", "clusterconfigurations/status", "clusterreports/status"],
+        &["patch"],
+    ),
     home("deployer", &["configmaps"], &["list"]),
     all(
         "inspect",

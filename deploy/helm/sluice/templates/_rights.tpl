@@ -70,8 +70,8 @@ of `rbac.namespaces`. `sluice.rights.home` are those in `projectsveltos`.
 
 {{- define "sluice.rights.places.deployer" -}}
 # Pictures of what is deployed.
-- {apiGroups: [config.projectsveltos.io], resources: [clustersummaries, clusterconfigurations], verbs: [create, patch, delete]}
-- {apiGroups: [config.projectsveltos.io], resources: [clustersummaries/status, clusterconfigurations/status], verbs: [patch]}
+- {apiGroups: [config.projectsveltos.io], resources: [clustersummaries, clusterconfigurations, clusterreports], verbs: [create, patch, delete]}
+- {apiGroups: [config.projectsveltos.io], resources: [clustersummaries/status, clusterconfigurations/status, clusterreports/status], verbs: [patch]}
 {{- end }}
 
 {{- define "sluice.rights.home.deployer" -}}

@@ -31,6 +31,9 @@ struct Fixture {
     deployer: Deployer,
     objects: BTreeMap<ObjectKey, Value>,
     inventories: BTreeMap<String, Stored>,
+    /// What dry runs have told, and what they have asked the server.
+    reports: Vec<Report>,
+    tried: Vec<String>,
     statuses: BTreeMap<String, Option<Status>>,
     /// The same for each maker of a profile.
     by_maker: BTreeMap<(String, Shard), Option<Status>>,
@@ -74,6 +77,7 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
         dry_run: false,
         one_time: false,
         staged: false,
+        hidden: false,
         lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: BTreeMap::new(),
@@ -123,6 +127,8 @@ impl Fixture {
             }),
             objects: BTreeMap::new(),
             inventories: BTreeMap::new(),
+            reports: Vec::new(),
+            tried: Vec::new(),
             statuses: BTreeMap::new(),
             by_maker: BTreeMap::new(),
             calls: Vec::new(),
@@ -264,6 +270,7 @@ impl Fixture {
                     Effect::FollowKinds(_) => self.follows += 1,
                     Effect::Summary(summary) => self.summaries.push(summary),
                     Effect::Configuration(configuration) => self.configurations.push(configuration),
+                    Effect::Report(report) => self.reports.push(report),
                     Effect::Check(cluster, id, check, account) => {
                         let said = self.says.get(&check.name).cloned();
                         self.asked.insert(id, (check, account));
@@ -305,6 +312,17 @@ impl Fixture {
             }
             Request::Read(key) => Reply::Read(self.objects.get(&key).map(Live::of)),
             Request::Prove { .. } => Reply::Done,
+            Request::Rehearse { object, .. } => {
+                let there = self.objects.get(&ObjectKey::of(&object).unwrap());
+                self.tried.push(format!("apply {}", object::name(&object)));
+                let differs =
+                    |there: &Value| (there["data"] != object["data"]).then(|| "it differs".to_owned());
+                Reply::Rehearsed { exists: there.is_some(), difference: there.and_then(differs) }
+            }
+            Request::RehearseDelete { key, .. } => {
+                self.tried.push(format!("delete {}", key.name));
+                Reply::Done
+            }
             Request::Apply { object, against, watched, .. } => {
                 let key = ObjectKey::of(&object).unwrap();
                 let known = self.objects.get(&key).map(|object| Live::of(object).version());
@@ -409,6 +427,7 @@ mod makers;
 mod order;
 mod order_property;
 mod redeploy;
+mod rehearse;
 mod releases;
 mod remake;
 mod staged;

@@ -145,6 +145,11 @@ impl Job {
         if !self.drift.is_on && one.turn.lane != Lane::Charts {
             return Vec::new();
         }
+        self.all_excluded_of(one)
+    }
+
+    /// The same in a dry run: in every mode.
+    pub(super) fn all_excluded_of(&self, one: &Prepared) -> Vec<String> {
         let all = self.drift.exclusions.iter().filter(|exclusion| exclusion.is_for(&one.object));
         all.flat_map(|exclusion| exclusion.paths.iter().cloned()).collect()
     }

@@ -62,6 +62,7 @@ impl Job {
             self.run.lanes.answered(lane);
         }
         match request {
+            _ if self.phase == Phase::Rehearsing => self.rehearsed(request, reply, context),
             Request::Delete { key, .. } if self.is_remade(key, &reply) => self.deleted(key, context),
             Request::Release { key, .. } => {
                 if reply == Reply::Done && self.run.staying.contains(key) {
@@ -163,7 +164,7 @@ impl Job {
     }
 
     /// The kind of an object for what is said of it: what a Secret holds is one, whatever it is deployed as.
-    fn told_as(&self, key: &ObjectKey) -> Gvk {
+    pub(super) fn told_as(&self, key: &ObjectKey) -> Gvk {
         let object = self.run.objects.get(key).map(|one| &*one.object);
         match object.and_then(|object| object::annotation(object, REFERENCE_KIND)) {
             Some("Secret") => Gvk::new("", "v1", "Secret"),

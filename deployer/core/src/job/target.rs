@@ -64,7 +64,7 @@ impl Target {
     }
 
     /// The same while there is work on it.
-    pub(super) fn decoded(&self) -> Option<&Desired> {
+    pub(crate) fn decoded(&self) -> Option<&Desired> {
         let Self::Value(goal) = self else { return None };
         goal.decoded.as_deref()
     }

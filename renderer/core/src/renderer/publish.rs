@@ -19,10 +19,21 @@ use crate::rendering::rendered::Rendered;
 
 use crate::planning::row_ledger::Place;
 use crate::rendering::row::NoRow;
-use crate::rendering::row::{Rendition, RowBody};
+use crate::rendering::row::{DestinationRow, Rendition, RowBody};
 
 /// Where something is wrong, by what it is; nowhere, where it is not known where that would be.
 type Failures = BTreeMap<String, (Error, Vec<ClusterRef>)>;
+
+/// What becomes of renditions.
+#[derive(Default)]
+struct Sorted {
+    rows: Vec<DestinationRow>,
+    /// Where there is a row, or will be.
+    places: BTreeSet<Place>,
+    /// Where a row says that the name is wanted.
+    unrendered: Vec<ClusterRef>,
+    failed: Failures,
+}
 
 impl Renderer {
     /// Withdraws what clusters hold besides of a cause of which nothing has changed.
@@ -104,14 +115,54 @@ impl Renderer {
     ) -> Result<()> {
         // Also the values of charts and the spec may hold what was read.
         let secret = self.planning.uses_secrets(&self.knowledge, cause);
-        let (mut rows, mut places) = (Vec::new(), BTreeSet::<Place>::new());
-        let mut unrendered = Vec::new();
-        let mut failed = Failures::new();
+        let hidden = secret && self.is_dry_run(cause);
+        let Sorted { mut rows, mut places, unrendered, mut failed } =
+            self.sorted(cause, &rendered.id, renditions, (secret, hidden))?;
+        for place in self.hold_back(cause, rendered, &mut rows, time, step) {
+            // What is there stays until it has its turn.
+            if !self.planning.ledger.has(cause, &place) {
+                places.remove(&place);
+            }
+        }
+        if let Some(unsure) = &rendered.unsure {
+            // What a cluster holds that is not registered stays without a row.
+            let is_there = |(cluster, _): &Place| {
+                cluster.is_management() || self.knowledge.catalog.fleet.clusters().contains_key(cluster)
+            };
+            places.extend(self.planning.ledger.everywhere(cause).into_iter().filter(is_there));
+            failed.insert(unsure.clone(), (Error::Unsure(unsure.clone()), Vec::new()));
+        }
+        let emptied = self.emptied(cause, &places);
+        places.extend(emptied.iter().cloned());
+        let stale = self.planning.ledger.set(cause, places, step.now);
+        self.empty(cause, emptied, time, step)?;
+        self.publish_rows(cause, &rendered.id, rows, time, step);
+        for cluster in unrendered {
+            step.publish(self.row(cause, &cluster, &rendered.id, UNRENDERED.into(), time));
+        }
+        if failed.is_empty() {
+            self.project(cause, &rendered.projections, step);
+        }
+        // After the rows: an object that goes from one profile to another is there all the time.
+        self.withdraw_places(stale, time, step);
+        if failed.is_empty() { Ok(()) } else { Err(failures(failed)) }
+    }
+
+    /// The renditions by what becomes of them.
+    fn sorted(
+        &self,
+        cause: &Cause,
+        profile: &ProfileId,
+        renditions: Vec<Rendition>,
+        (secret, hidden): (bool, bool),
+    ) -> Result<Sorted> {
+        let Sorted { mut rows, mut places, mut unrendered, mut failed } = Sorted::default();
         for (cluster, body) in renditions {
-            let place = (cluster.clone(), rendered.id.clone());
+            let place = (cluster.clone(), profile.clone());
             match body {
                 Ok(body) => {
                     places.insert(place);
+                    let body = if hidden { body.hidden()? } else { body };
                     rows.push((cluster, RowBody { secret: secret || body.secret, ..body }));
                 }
                 Err(missing) => {
@@ -128,31 +179,7 @@ impl Renderer {
                 }
             }
         }
-        for place in self.hold_back(cause, rendered, &mut rows, time, step) {
-            // What is there stays until it has its turn.
-            if !self.planning.ledger.has(cause, &place) {
-                places.remove(&place);
-            }
-        }
-        if let Some(unsure) = &rendered.unsure {
-            // What a cluster holds that is not registered stays without a row.
-            let is_there = |(cluster, _): &Place| {
-                cluster.is_management() || self.knowledge.catalog.fleet.clusters().contains_key(cluster)
-            };
-            places.extend(self.planning.ledger.everywhere(cause).into_iter().filter(is_there));
-            failed.insert(unsure.clone(), (Error::Unsure(unsure.clone()), Vec::new()));
-        }
-        let stale = self.planning.ledger.set(cause, places, step.now);
-        self.publish_rows(cause, &rendered.id, rows, time, step);
-        for cluster in unrendered {
-            step.publish(self.row(cause, &cluster, &rendered.id, UNRENDERED.into(), time));
-        }
-        if failed.is_empty() {
-            self.project(cause, &rendered.projections, step);
-        }
-        // After the rows: an object that goes from one profile to another is there all the time.
-        self.withdraw_places(stale, time, step);
-        if failed.is_empty() { Ok(()) } else { Err(failures(failed)) }
+        Ok(Sorted { rows, places, unrendered, failed })
     }
 
     fn publish_rows(
@@ -196,6 +223,9 @@ impl Renderer {
     }
 
     pub(super) fn withdraw(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
+        if self.empty_in_place(cause, time, step) {
+            return;
+        }
         let places = self.planning.ledger.set(cause, BTreeSet::new(), step.now);
         self.project(cause, &[], step);
         self.withdraw_places(places, time, step);

@@ -25,6 +25,7 @@ mod defects;
 mod departures;
 mod dependencies;
 mod destinations;
+mod dry_runs;
 mod generators;
 mod limits;
 mod local;

@@ -90,6 +90,7 @@ pub(crate) fn desired(
         dry_run: common.dry_run,
         one_time: common.one_time,
         staged: common.rollout.is_some(),
+        hidden: false,
         redeploy: redeploy(common, cluster),
         extra_labels: common.extra_labels.clone(),
         extra_annotations: common.extra_annotations.clone(),

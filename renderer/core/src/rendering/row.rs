@@ -26,6 +26,23 @@ pub(crate) struct RowBody {
     pub(crate) secret: bool,
 }
 
+// === impl RowBody ===
+
+impl RowBody {
+    /// The same, with the word that no value of it may be shown.
+    ///
+    /// # Errors
+    /// That it is no object, which it is.
+    pub(crate) fn hidden(self) -> Result<Self> {
+        let read = || -> serde_json::Result<Arc<[u8]>> {
+            let desired: Desired = serde_json::from_slice(&self.bytes)?;
+            Ok(serde_json::to_vec(&Desired { hidden: true, ..desired })?.into())
+        };
+        let bytes = read().map_err(|error| Error::Json(error.to_string()))?;
+        Ok(Self { bytes, secret: self.secret })
+    }
+}
+
 /// Why a destination gets no row.
 pub(crate) enum NoRow {
     /// Something is wrong.

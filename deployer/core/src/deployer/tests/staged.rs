@@ -18,6 +18,7 @@ fn said(fixture: &Fixture) -> (State, Option<Digest>) {
 #[test]
 fn its_status_names_the_row_and_that_of_others_none() {
     let mut fixture = Fixture::new();
+    fixture.reach();
     fixture.row("p", Some(staged("1")));
     assert_eq!(said(&fixture), (State::Provisioned, digest(&staged("1"))));
     fixture.row("p", Some(staged("2")));
@@ -29,6 +30,8 @@ fn its_status_names_the_row_and_that_of_others_none() {
 #[test]
 fn so_does_the_status_of_one_that_fails() {
     let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.fail = refusing("x");
     fixture.row("p", Some(staged("1")));
     assert_eq!(said(&fixture), (State::Failed, digest(&staged("1"))));
 }
