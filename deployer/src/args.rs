@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
+use sluice_deployer_core::PruneGuard;
 use sluice_kube::management_client;
 use sluice_protocol::Role;
 use sluice_runtime::{
@@ -24,6 +26,11 @@ pub struct Args {
     #[command(flatten)]
     forget: ForgetArgs,
 
+    /// A change of a profile that deletes more objects than the number, and the percentage of what it has in a cluster, waits until
+    /// somebody says so: `off`, or a number of objects and a percentage.
+    #[arg(long, env = "SLUICE_PRUNE_GUARD", default_value = "20,50", value_name = "OBJECTS,PERCENT")]
+    prune_guard: String,
+
     /// Kubeconfig of the management cluster, where registrations and kubeconfigs are.
     #[arg(long, env = "KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
@@ -40,10 +47,11 @@ impl Args {
     /// # Errors
     /// When arguments or the bus cannot be used.
     pub async fn run(self) -> anyhow::Result<()> {
+        let guard = PruneGuard::read(&self.prune_guard).context("--prune-guard")?;
         let tasks = stop_on_signals();
         let client = management_client(self.kubeconfig.as_deref()).await?;
         let context = Context::start(Role::Deployer, &self.common, &tasks).await?;
         let feed = access_feed_of(&context, &client, self.access.allow_kubeconfig_proxies, None);
-        crate::run(context.forgets(self.forget), client, feed).await
+        crate::run(context.forgets(self.forget), client, feed, guard).await
     }
 }

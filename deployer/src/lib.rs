@@ -17,3 +17,4 @@ mod tenants;
 
 pub use args::Args;
 pub use shard::run;
+pub use sluice_deployer_core::PruneGuard;

@@ -10,8 +10,8 @@ use sluice_api::model::Check;
 use sluice_api::{ClusterRef, Gvk, ServiceAccount};
 use sluice_bus::{Effects, Lease, MEMBER_TTL, Outputs, ReadSpec, ShardSpec, Supervisor, Tally, drive};
 use sluice_deployer_core::{
-    CheckId, Class, Config, Configuration, Deployer, Effect, ExternalInput, Failure, Reply, Request,
-    cluster_configuration, cluster_report, cluster_summary,
+    CheckId, Class, Config, Configuration, Deployer, Effect, ExternalInput, Failure, PruneGuard, Reply,
+    Request, cluster_configuration, cluster_report, cluster_summary,
 };
 use sluice_kube::definitions;
 use sluice_protocol::subject::own_rows;
@@ -38,13 +38,19 @@ pub(crate) struct Shared {
     pub(crate) renewed: watch::Receiver<u64>,
     projector: Projector,
     turns: Turns,
+    prune_guard: Option<PruneGuard>,
 }
 
 /// Runs the deployer until the context stops.
 ///
 /// # Errors
 /// When the members of the stage cannot be joined, or a task has ended without which the process cannot go on.
-pub async fn run(context: Context, management: Client, feed: ClusterFeed) -> anyhow::Result<()> {
+pub async fn run(
+    context: Context,
+    management: Client,
+    feed: ClusterFeed,
+    prune_guard: Option<PruneGuard>,
+) -> anyhow::Result<()> {
     let membership = context.join("deployer")?;
     let (renew, renewed) = watch::channel(0);
     let shared = Shared {
@@ -55,6 +61,7 @@ pub async fn run(context: Context, management: Client, feed: ClusterFeed) -> any
         renewed,
         projector: Projector::start(&context, management, "sluice-deployer"),
         turns: Turns::default(),
+        prune_guard,
     };
     context.wait_for("the registered clusters", async move { feed.synced().await });
     let (all, renew, stop) = (shared.clone(), Arc::new(renew), context.tasks.stop().clone());
@@ -100,6 +107,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         shards: bus.shards(),
         input: incarnation,
         former_calls: i64::try_from((TIMEOUT + MEMBER_TTL).as_micros()).unwrap_or(i64::MAX),
+        prune_guard: shared.prune_guard,
         forget_after: i64::try_from(shared.context.forget_after.as_micros()).unwrap_or(i64::MAX),
     });
     let observer = reporter.clone();

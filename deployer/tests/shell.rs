@@ -53,7 +53,7 @@ impl Stand {
     /// Runs a deployer until `script` has ended. The renderer has said that all its rows are there.
     async fn deploy(&self, script: impl AsyncFnOnce(&Bus)) {
         let client = self.management().await;
-        let deployer = async |context| sluice_deployer::run(context, client, self.feed.clone()).await;
+        let deployer = async |context| sluice_deployer::run(context, client, self.feed.clone(), None).await;
         let script = async |context: &Context| {
             let life = context.bus.incarnation(&Table::Desired.stream(Shard::FIRST));
             let said = Meta::Complete(Complete::of_all(life, Revision::NONE));
@@ -141,6 +141,7 @@ fn wanted_as(cluster: ClusterRef, profile: &str, objects: Vec<Value>, spec: Valu
         one_time: false,
         staged: false,
         hidden: false,
+        allow_prune: String::new(),
         lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: BTreeMap::new(),

@@ -65,6 +65,7 @@ scenarios! {
     de_one_after_another: "de-one-after-another",
     de_order_of_kinds: "de-order-of-kinds",
     de_pre_deploy_check: "de-pre-deploy-check",
+    de_prune_guard: "de-prune-guard",
     de_removal_checks: "de-removal-checks",
     de_rollout_approval: "de-rollout-approval",
     de_rollout_passes_over: "de-rollout-passes-over",
@@ -159,6 +160,7 @@ const UNTOLD: &[(&str, &str)] = &[
     ("de-failure-budget", NOT_WELL),
     ("de-health-and-dependents", NOT_WELL),
     ("de-pre-deploy-check", AS_A_WHOLE),
+    ("de-prune-guard", NOT_WELL),
     ("de-rollout-stops", NOT_WELL),
     ("tr-skip-namespace-creation", AS_A_WHOLE),
 ];

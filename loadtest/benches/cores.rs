@@ -182,6 +182,7 @@ fn desired() -> Desired {
         one_time: false,
         staged: false,
         hidden: false,
+        allow_prune: String::new(),
         lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: Default::default(),

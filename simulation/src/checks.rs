@@ -97,6 +97,9 @@ impl History {
         let excused = self.is_excused();
         self.told.note(&row.row.subject, (&self.reasons, excused), self.now);
         let excused = excused || self.now - self.wiped_at < LATE;
+        if excused {
+            self.rollouts.excuse();
+        }
         self.rollouts.stored(row, self.now).filter(|_| !excused)
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kube::Client;
 use sluice_bus::{Bus, journal};
+use sluice_deployer::PruneGuard;
 use sluice_protocol::{JournalEntry, Role};
 use sluice_renderer::Settings;
 use sluice_runtime::{CommonArgs, Context, Metrics, NatsArgs, Readiness, access_feed, serve};
@@ -77,7 +78,7 @@ impl Pipeline {
                     "deployer" => {
                         let (context, client, feed) =
                             (context(Role::Deployer, replica).await?, management.clone(), feed.clone());
-                        let work = sluice_deployer::run(context, client, feed);
+                        let work = sluice_deployer::run(context, client, feed, Some(PruneGuard::USUAL));
                         stages.push(run_stage(tasks, "deployer", work));
                     }
                     "none" | "" => {}

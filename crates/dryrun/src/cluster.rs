@@ -42,6 +42,7 @@ pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef], begin: Begin) -> D
         shards: 1,
         input: Incarnation::NONE,
         former_calls: i64::MAX / 4,
+        prune_guard: None,
         forget_after: i64::MAX,
     });
     let mut step = Step::at(0);

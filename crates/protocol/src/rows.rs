@@ -86,6 +86,9 @@ pub struct Desired {
     /// Whether its maker gives it to few clusters at a time, and waits for what becomes of this very row.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub staged: bool,
+    /// What it may delete at once although that is much of what it has: a word that the deployer has asked for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub allow_prune: String,
     /// What it was asked with to be applied once more: a digest for each who asked. When one of them is new, it is.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub redeploy: BTreeSet<String>,

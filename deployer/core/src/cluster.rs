@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::inventory::Inventory;
 use crate::job::{Ended, Job, JobContext, MakerRow};
 use crate::late_calls::LateCalls;
+use crate::prune_guard::PruneGuard;
 use crate::request::{Class, Failure, Live, Reply, Request};
 
 use drift::Watched;
@@ -30,6 +31,7 @@ pub(crate) struct Cluster {
     /// Number of shards of every table.
     shards: u16,
     is_management: bool,
+    prune_guard: Option<PruneGuard>,
     /// Boxed, since a map of large values keeps room for many more of them.
     pub(crate) jobs: BTreeMap<ProfileId, Box<Job>>,
     live: HashMap<ObjectKey, Live>,
@@ -87,10 +89,17 @@ impl Outcome {
 
 impl Cluster {
     /// A cluster of which nothing is known.
-    pub(crate) fn new(shards: u16, is_management: bool, late: LateCalls, all_said: bool) -> Self {
+    pub(crate) fn new(
+        shards: u16,
+        is_management: bool,
+        prune_guard: Option<PruneGuard>,
+        late: LateCalls,
+        all_said: bool,
+    ) -> Self {
         Self {
             shards,
             is_management,
+            prune_guard,
             jobs: BTreeMap::new(),
             live: HashMap::new(),
             claims: Claims::default(),
@@ -253,6 +262,7 @@ impl Cluster {
             now,
             shards: self.shards,
             is_management: self.is_management,
+            prune_guard: self.prune_guard,
             late: self.calls.late(),
             all_said: self.all_said,
             others: Others { dependencies: &self.dependencies, jobs: &self.jobs },

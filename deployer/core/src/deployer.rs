@@ -15,6 +15,7 @@ use crate::cluster::{Cluster, Outcome};
 use crate::job::Ended;
 use crate::late_calls::LateCalls;
 use crate::messages::{Effect, ExternalInput};
+use crate::prune_guard::PruneGuard;
 use crate::report::Report;
 use crate::summary::Summary;
 
@@ -52,6 +53,8 @@ pub struct Config {
     /// How long calls of a former owner may still arrive once this one works, microseconds: how long they may take, and
     /// how long it may not know that it was deposed.
     pub former_calls: i64,
+    /// How much of what a profile has a change of it deletes at once; without one, all of it.
+    pub prune_guard: Option<PruneGuard>,
     /// How long a cluster is not registered before nothing is said of it any more, microseconds.
     pub forget_after: i64,
 }
@@ -116,7 +119,8 @@ impl Deployer {
         let all_said = self.is_all_said();
         let state = self.clusters.entry(cluster.clone()).or_insert_with(|| {
             let late = LateCalls::new(self.config.former_calls, former_until);
-            Cluster::new(self.config.shards, cluster.is_management(), late, all_said)
+            let Config { shards, prune_guard, .. } = self.config;
+            Cluster::new(shards, cluster.is_management(), prune_guard, late, all_said)
         });
         let outcome = f(state, &mut self.next_id);
         self.deferred.note(cluster, state.defers(), step.steady);

@@ -14,6 +14,7 @@ use crate::inventory::Stored;
 use crate::late_calls::LateCalls;
 use crate::order::Wave;
 use crate::prepare::{DEFINITION, TargetScope, prepare_some};
+use crate::prune_guard::PruneGuard;
 use crate::releases;
 use crate::request::{Live, Request};
 
@@ -30,6 +31,7 @@ mod makers;
 mod ordered;
 mod proves;
 mod prune;
+mod prune_guard;
 mod redeploy;
 mod rehearse;
 mod remake;
@@ -135,6 +137,7 @@ pub(crate) struct JobContext<'a> {
     pub(crate) shards: u16,
     /// Whether the cluster is the management cluster, in which a Profile has its own namespace only.
     pub(crate) is_management: bool,
+    pub(crate) prune_guard: Option<PruneGuard>,
     pub(crate) late: &'a LateCalls,
     /// Whether every renderer has said that all its rows are there.
     pub(crate) all_said: bool,
@@ -378,6 +381,7 @@ impl Job {
                 if context.all_said { self.prune(context) } else { self.defer(context) }
             }
             Phase::Pruning { wave } => match self.next_wave(wave) {
+                Some(_) if wave.is_none() && self.is_guarded(context) => self.settle(context),
                 // What is in it may still be there.
                 Some(wave) if failed && wave <= Wave::Definitions => self.settle(context),
                 Some(wave) => self.prune_wave(wave, context),

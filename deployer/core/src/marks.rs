@@ -111,6 +111,7 @@ mod tests {
             one_time: false,
             staged: false,
             hidden: false,
+            allow_prune: String::new(),
             lacks: std::collections::BTreeMap::new(),
             redeploy: std::collections::BTreeSet::new(),
             extra_labels: BTreeMap::from([("mine".to_owned(), "1".to_owned())]),

@@ -316,6 +316,7 @@ mod tests {
             one_time: false,
             staged: false,
             hidden: false,
+            allow_prune: String::new(),
             lacks: std::collections::BTreeMap::new(),
             redeploy: std::collections::BTreeSet::new(),
             extra_labels: BTreeMap::new(),

@@ -8,6 +8,7 @@ use sluice_protocol::{Body, Outgoing, Subject};
 
 use super::LATE;
 use crate::manifests::DEADLINE_OF_ROLLOUTS;
+use crate::world::STEP;
 
 /// Which rows of the user's profile clusters have, and what was ever said of them.
 #[derive(Default)]
@@ -15,6 +16,8 @@ pub(crate) struct Rollouts {
     /// With the time when it came.
     given: BTreeMap<ClusterRef, (Digest, i64)>,
     said: BTreeSet<(ClusterRef, Digest)>,
+    /// Who got it before whom, and when: nothing is wrong where that one's row is withdrawn together with this one.
+    early: Vec<(i64, ClusterRef, ClusterRef)>,
     /// When a cluster was last passed over.
     away_at: BTreeMap<ClusterRef, i64>,
 }
@@ -25,8 +28,22 @@ impl Rollouts {
         self.away_at.insert(cluster, now);
     }
 
-    /// A row has been stored. What is wrong with that, if anything is.
+    /// A row has been stored. What is wrong with those before, if anything is.
     pub(crate) fn stored(&mut self, row: &Outgoing, now: i64) -> Option<String> {
+        self.note(row, now);
+        let given = &self.given;
+        let mut late = self.early.extract_if(.., |(at, ..)| now - *at > TOGETHER);
+        late.find(|(at, _, other)| given.get(other).is_some_and(|(_, since)| since <= at)).map(
+            |(_, cluster, other)| format!("{cluster} got a new content of the profile before {other} had it"),
+        )
+    }
+
+    /// Forgets what was found out of rows that are lost.
+    pub(crate) fn excuse(&mut self) {
+        self.early.clear();
+    }
+
+    fn note(&mut self, row: &Outgoing, now: i64) -> Option<()> {
         match &row.row.subject {
             Subject::Status { cluster, .. } => {
                 let status =
@@ -59,12 +76,16 @@ impl Rollouts {
                         && self.away_at.get(other).is_none_or(|at| now - at > LATE)
                 };
                 let other = self.given.iter().find(|one| waits(*one)).map(|(other, _)| other.clone())?;
-                Some(format!("{cluster} got a new content of the profile before {other} had it"))
+                self.early.push((now, cluster.clone(), other));
+                None
             }
             _ => None,
         }
     }
 }
+
+/// So long rows of one decision may be on their way.
+const TOGETHER: i64 = 60 * STEP;
 
 fn body(body: &Body) -> Option<&[u8]> {
     if let Body::Value(bytes) = body { Some(bytes) } else { None }

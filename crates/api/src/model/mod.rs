@@ -69,6 +69,8 @@ pub const OWNER_KIND: &str = "projectsveltos.io/owner-kind";
 /// Annotation of a profile, trigger or cluster registration: when its value is new, what the profile, the trigger's profiles, or
 /// all profiles of the cluster have deployed is applied once more, also where nothing differs.
 pub const REDEPLOY: &str = "sluice.dev/redeploy";
+/// Annotation of a profile: that it may delete what is called so, although that is much of what it has.
+pub const ALLOW_PRUNE: &str = "sluice.dev/allow-prune";
 /// Annotation of a profile or trigger: with `true` all its destinations draw the same random values, with `as-formerly` those of the
 /// versions before this annotation, as everybody did.
 pub const SHARED_RANDOM: &str = "sluice.dev/shared-random";

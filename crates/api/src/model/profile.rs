@@ -84,6 +84,8 @@ pub struct SpecCommon {
     pub rollout: Option<Rollout>,
     /// With what it was last asked to be applied once more; empty where it was not.
     pub redeploy: String,
+    /// What it may delete at once although that is much of what it has; empty where nothing is said.
+    pub allow_prune: String,
     /// Who draws the same random values.
     pub random: Sharing,
     /// Every field of the spec as written, for projections.
@@ -190,6 +192,7 @@ impl SpecCommon {
             one_time: mode == "OneTime",
             rollout: None,
             redeploy: String::new(),
+            allow_prune: String::new(),
             random: Sharing::No,
             raw: raw(spec),
             unsupported: refused.chain(Check::unsupported(spec)?).chain(without_effect).collect(),
@@ -206,7 +209,9 @@ impl SpecCommon {
         if rollout.is_none() {
             ignored.extend(Rollout::idle(object));
         }
-        Ok(Self { rollout, redeploy: asked(object), random: Sharing::of(object), ignored, ..self })
+        let allow_prune = object::annotation(object, super::ALLOW_PRUNE).unwrap_or_default().to_owned();
+        let (redeploy, random) = (asked(object), Sharing::of(object));
+        Ok(Self { rollout, redeploy, allow_prune, random, ignored, ..self })
     }
 
     /// Whether something of it is for the management cluster.
@@ -230,6 +235,7 @@ impl SpecCommon {
             one_time: false,
             rollout: None,
             redeploy: String::new(),
+            allow_prune: String::new(),
             random: Sharing::No,
             raw: raw(spec),
             unsupported: Vec::new(),

@@ -78,6 +78,7 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
         one_time: false,
         staged: false,
         hidden: false,
+        allow_prune: String::new(),
         lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: BTreeMap::new(),
@@ -123,6 +124,7 @@ impl Fixture {
                 shards: 1,
                 input: LIFE,
                 former_calls: 10_000_000,
+                prune_guard: Some(PruneGuard { objects: 3, percent: 50 }),
                 forget_after: FORGET_AFTER,
             }),
             objects: BTreeMap::new(),
@@ -166,6 +168,7 @@ impl Fixture {
             shards,
             input: LIFE,
             former_calls: 10_000_000,
+            prune_guard: Some(PruneGuard { objects: 3, percent: 50 }),
             forget_after: FORGET_AFTER,
         });
         self.run(|deployer, step| deployer.start(step));
@@ -426,6 +429,7 @@ mod late;
 mod makers;
 mod order;
 mod order_property;
+mod prune_guard;
 mod redeploy;
 mod rehearse;
 mod releases;

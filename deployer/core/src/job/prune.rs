@@ -43,7 +43,7 @@ impl Job {
     }
 
     /// What its inventory names and it does not want.
-    fn stale(&self) -> impl Iterator<Item = &ObjectKey> {
+    pub(super) fn stale(&self) -> impl Iterator<Item = &ObjectKey> {
         let owned = self.inventory().into_iter().flat_map(|inventory| &inventory.objects);
         owned.map(AsRef::as_ref).filter(|key| !self.run.objects.contains_key(*key))
     }
@@ -105,7 +105,7 @@ impl Job {
 
     /// Whether an object is never deleted: it says so, or said so when it was rendered last, or holds something that stays. What
     /// charts bring along had an owner in former versions, and cannot be told there from other definitions of charts.
-    fn stays(&self, key: &ObjectKey, live: &Live, context: &JobContext<'_>) -> bool {
+    pub(super) fn stays(&self, key: &ObjectKey, live: &Live, context: &JobContext<'_>) -> bool {
         let Some(inventory) = self.inventory() else { return false };
         let stay = inventory.stay.as_ref();
         let of_chart =

@@ -75,6 +75,7 @@ fn without_content(common: &SpecCommon, cause: &Cause, profile: &sluice_api::Pro
         leave: common.leave,
         dry_run: true,
         hidden: true,
+        allow_prune: String::new(),
         one_time: false,
         staged: false,
         redeploy: BTreeSet::new(),

@@ -91,6 +91,7 @@ pub(crate) fn desired(
         one_time: common.one_time,
         staged: common.rollout.is_some(),
         hidden: false,
+        allow_prune: common.allow_prune.clone(),
         redeploy: redeploy(common, cluster),
         extra_labels: common.extra_labels.clone(),
         extra_annotations: common.extra_annotations.clone(),
