@@ -16,6 +16,8 @@ pub(crate) struct Rollouts {
     /// With the time when it came.
     given: BTreeMap<ClusterRef, (Digest, i64)>,
     said: BTreeSet<(ClusterRef, Digest)>,
+    /// When its maker first tried to write it: it counts from then on how long nobody says anything.
+    tried: BTreeMap<(ClusterRef, Digest), i64>,
     /// Who got it before whom, and when: nothing is wrong where that one's row is withdrawn together with this one.
     early: Vec<(i64, ClusterRef, ClusterRef)>,
     /// When a cluster was last passed over.
@@ -26,6 +28,15 @@ impl Rollouts {
     /// A cluster is paused, or not registered.
     pub(crate) fn away(&mut self, cluster: ClusterRef, now: i64) {
         self.away_at.insert(cluster, now);
+    }
+
+    /// Somebody tries to store a row.
+    pub(crate) fn tried(&mut self, row: &Outgoing, now: i64) {
+        if let Subject::Desired { cluster, profile, .. } = &row.row.subject
+            && profile.name == "own"
+        {
+            self.tried.entry((cluster.clone(), row.head.digest)).or_insert(now);
+        }
     }
 
     /// A row has been stored. What is wrong with those before, if anything is.
@@ -69,9 +80,10 @@ impl Rollouts {
                 }
                 self.given.insert(cluster.clone(), (digest, now));
                 let waits = |(other, (had, since)): (&ClusterRef, &(Digest, i64))| {
+                    let since = self.tried.get(&(other.clone(), digest)).unwrap_or(since);
                     other != cluster
                         && *had == digest
-                        && now - since < DEADLINE_OF_ROLLOUTS / 2
+                        && now - since < DEADLINE_OF_ROLLOUTS / 4
                         && !self.said.contains(&(other.clone(), digest))
                         && self.away_at.get(other).is_none_or(|at| now - at > LATE)
                 };

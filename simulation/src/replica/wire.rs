@@ -146,6 +146,7 @@ impl<R: Role> Process<R> {
         let fence = &self.fences[group.output];
         let clock = (world.now, world.now + world.random.random_range(0..3) * STEP);
         let expires = world.now + world.tombstone_ttl;
+        group.rows.iter().for_each(|row| world.history.rollouts.tried(row, world.now));
         let verdict = world.store.send(fence, group, self.newer, expires, clock);
         world.coverage.many(Fault::NotStored, u64::from(verdict == PublishOutcome::NotStored));
         world.coverage.many(Fault::Refused, u64::from(matches!(verdict, PublishOutcome::Replaced(_))));
