@@ -46,6 +46,7 @@ mod files;
 mod import;
 mod inspect;
 mod install;
+mod maker;
 mod name;
 mod nats;
 mod original;

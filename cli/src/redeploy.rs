@@ -3,9 +3,10 @@
 use anyhow::bail;
 use kube::Client;
 use serde_json::{Value, json};
-use sluice_api::model::{CONFIG_GROUP, LIB_GROUP, MADE_OF_EVENTS, REDEPLOY, capi_cluster};
-use sluice_api::{ClusterKind, ClusterRef, Gvk, kinds};
+use sluice_api::model::{LIB_GROUP, MADE_OF_EVENTS, REDEPLOY, capi_cluster};
+use sluice_api::{ClusterKind, ClusterRef, Gvk, ObjectKey};
 
+use crate::maker::profile;
 use crate::patched;
 use crate::print::say;
 use crate::reach::{Management, cluster};
@@ -42,7 +43,7 @@ another profile has of the same objects is left to that one. With syncMode OneTi
     Profile {
         /// The profile: ClusterProfile/name or Profile/namespace/name.
         #[arg(value_name = "KIND/NAME", value_parser = profile)]
-        profile: ProfileName,
+        profile: ObjectKey,
         #[command(flatten)]
         management: Management,
     },
@@ -56,29 +57,6 @@ another profile has of the same objects is left to that one. With syncMode OneTi
         #[command(flatten)]
         management: Management,
     },
-}
-
-/// A profile as people write it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct ProfileName {
-    namespace: Option<String>,
-    name: String,
-}
-
-fn profile(text: &str) -> Result<ProfileName, String> {
-    let parts: Vec<&str> = text.split('/').collect();
-    let is = |kind: &str, name: &str| kinds::is_called(&Gvk::new(CONFIG_GROUP, "v1beta1", kind), name);
-    let (namespace, name) = match parts[..] {
-        [kind, name] if is("ClusterProfile", kind) => (None, name),
-        [kind, namespace, name] if is("Profile", kind) && !namespace.is_empty() => {
-            (Some(namespace.to_owned()), name)
-        }
-        _ => return Err("write ClusterProfile/name or Profile/namespace/name".to_owned()),
-    };
-    Some(name)
-        .filter(|name| !name.is_empty())
-        .map(|name| ProfileName { namespace, name: name.to_owned() })
-        .ok_or_else(|| "write ClusterProfile/name or Profile/namespace/name".to_owned())
 }
 
 impl Args {
@@ -95,12 +73,11 @@ impl Args {
                 let kind = patched::patch(&client, &[gvk], Some(namespace), name, &patch).await?;
                 (kind, cluster.path())
             }
-            What::Profile { profile: ProfileName { namespace, name }, management } => {
+            What::Profile { profile: ObjectKey { gvk, namespace, name }, management } => {
                 let client = management.client().await?;
-                let kind = if namespace.is_some() { "Profile" } else { "ClusterProfile" };
-                let gvk = Gvk::new(CONFIG_GROUP, "v1beta1", kind);
-                is_users(&client, &gvk, namespace.as_deref(), &name).await?;
-                (patched::patch(&client, &[gvk], namespace.as_deref(), &name, &patch).await?, name)
+                let namespace = Some(namespace.as_str()).filter(|namespace| !namespace.is_empty());
+                is_users(&client, &gvk, namespace, &name).await?;
+                (patched::patch(&client, &[gvk], namespace, &name, &patch).await?, name)
             }
             What::Trigger { name, management } => {
                 let client = management.client().await?;
@@ -158,20 +135,5 @@ mod tests {
         let cluster =
             json!({"kind": "SveltosCluster", "metadata": {"name": "c", "namespace": "d"}, "spec": {}});
         assert_eq!(Cluster::read(&Arc::new(with(cluster))).unwrap().redeploy(), "now");
-    }
-
-    #[test]
-    fn a_profile_is_written_with_its_kind() {
-        let named = |namespace: Option<&str>| ProfileName {
-            namespace: namespace.map(str::to_owned),
-            name: "p".into(),
-        };
-        assert_eq!(profile("ClusterProfile/p"), Ok(named(None)));
-        assert_eq!(profile("Profile/n/p"), Ok(named(Some("n"))));
-        assert_eq!(profile("clusterprofiles/p"), Ok(named(None)));
-        assert_eq!(profile("profile.config.projectsveltos.io/n/p"), Ok(named(Some("n"))));
-        for wrong in ["p", "Profile/p", "ClusterProfile/", "Profile//p", "EventTrigger/t"] {
-            assert!(profile(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -2,13 +2,14 @@
 
 use anyhow::bail;
 use serde_json::{Value, json};
-use sluice_api::model::{CONFIG_GROUP, LIB_GROUP, ROLLOUT, ROLLOUT_APPROVE, ROLLOUT_STOP};
-use sluice_api::{Gvk, ObjectKey, kinds};
+use sluice_api::ObjectKey;
+use sluice_api::model::{ROLLOUT, ROLLOUT_APPROVE, ROLLOUT_STOP};
 use sluice_inspect::ProblemFilter;
 use sluice_protocol::{ProblemRow, Role};
 use sluice_runtime::stop_on_signals;
 
 use crate::answers::{Here, Served};
+use crate::maker::maker;
 use crate::patched;
 use crate::print::say;
 use crate::reach::{Management, Reach};
@@ -82,22 +83,6 @@ struct Of {
     management: Management,
 }
 
-/// A profile or trigger as people write it.
-fn maker(text: &str) -> Result<ObjectKey, String> {
-    let parts: Vec<&str> = text.split('/').collect();
-    let (kind, namespace, name) = match parts[..] {
-        [kind, name] => (kind, "", name),
-        [kind, namespace, name] => (kind, namespace, name),
-        _ => ("", "", ""),
-    };
-    let profiles = ["ClusterProfile", "Profile"].map(|kind| Gvk::new(CONFIG_GROUP, "v1beta1", kind));
-    let triggers = ["EventTrigger", "EventBasedAddOn"].map(|kind| Gvk::new(LIB_GROUP, "v1beta1", kind));
-    let gvk = profiles.into_iter().chain(triggers).find(|gvk| kinds::is_called(gvk, kind));
-    gvk.filter(|gvk| !name.is_empty() && (gvk.kind == "Profile") != namespace.is_empty())
-        .map(|gvk| ObjectKey { gvk, namespace: namespace.to_owned(), name: name.to_owned() })
-        .ok_or_else(|| "write ClusterProfile/name, Profile/namespace/name or EventTrigger/name".to_owned())
-}
-
 impl Args {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
         match self.what {
@@ -166,17 +151,6 @@ mod tests {
     use sluice_protocol::About;
 
     use super::*;
-
-    #[test]
-    fn a_maker_is_written_with_its_kind() {
-        let named = |text: &str| maker(text).map(|key| key.to_string());
-        assert_eq!(named("ClusterProfile/p").unwrap(), "ClusterProfile p");
-        assert_eq!(named("profiles/n/p").unwrap(), "Profile n/p");
-        assert_eq!(named("eventtrigger/t").unwrap(), "EventTrigger t");
-        for wrong in ["p", "Profile/p", "ClusterProfile/n/p", "ClusterProfile/", "Pod/x", ""] {
-            assert!(named(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn of_what_is_said_rollouts_are_told() {

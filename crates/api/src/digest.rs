@@ -27,6 +27,13 @@ impl Digest {
         Self(bytes)
     }
 
+    /// Its first twelve digits: what people are shown, and write where they approve something.
+    pub fn short(&self) -> String {
+        let mut text = String::with_capacity(12);
+        push_hex(&mut text, &self.0[..6]);
+        text
+    }
+
     /// The bits.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

@@ -16,7 +16,6 @@ use crate::job::Ended;
 use crate::late_calls::LateCalls;
 use crate::messages::{Effect, ExternalInput};
 use crate::prune_guard::PruneGuard;
-use crate::report::Report;
 use crate::summary::Summary;
 
 mod deferred;
@@ -173,13 +172,10 @@ impl Deployer {
     }
 
     fn removed(&mut self, cluster: &ClusterRef, profile: &ProfileId, step: &mut Step<Effect>) {
-        let Some(mut job) = self.clusters.get_mut(cluster).and_then(|state| state.jobs.remove(profile))
-        else {
+        self.end_report(cluster, profile, step);
+        let Some(job) = self.clusters.get_mut(cluster).and_then(|state| state.jobs.remove(profile)) else {
             return;
         };
-        if job.ends_rehearsal() {
-            step.effect(Effect::Report(Report::gone(cluster, profile)));
-        }
         for origin in job.makers.left.into_iter().chain([job.origin]) {
             step.publish(self.no_status(cluster, profile, origin));
         }

@@ -17,7 +17,6 @@ use sluice_protocol::{About, ProblemKey, Step};
 use super::Deployer;
 use crate::configuration::Configuration;
 use crate::messages::Effect;
-use crate::report::Report;
 use crate::summary::Summary;
 
 /// Which clusters are registered, and which have not been for how long. Times are of the clock that nobody sets.
@@ -125,10 +124,7 @@ impl Deployer {
 
     /// Nothing is said of a profile on a cluster.
     fn unsay(&mut self, cluster: &ClusterRef, profile: &ProfileId, step: &mut Step<Effect>) {
-        let job = self.clusters.get_mut(cluster).and_then(|known| known.jobs.get_mut(profile));
-        if job.is_some_and(|job| job.ends_rehearsal()) {
-            step.effect(Effect::Report(Report::gone(cluster, profile)));
-        }
+        self.end_report(cluster, profile, step);
         self.slow.end(cluster, profile);
         self.tell(cluster, profile, BTreeMap::new(), step);
         self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), None, step);

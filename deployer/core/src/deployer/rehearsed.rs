@@ -14,16 +14,20 @@ impl Deployer {
             return;
         };
         let is_tried = job.target.decoded().is_some_and(|desired| desired.dry_run);
-        let report = match is_tried {
-            true => job.take_report().map(|lines| Report {
-                cluster: cluster.clone(),
-                profile: profile.clone(),
-                lines: Some(lines),
-            }),
-            false => job.ends_rehearsal().then(|| Report::gone(cluster, profile)),
-        };
-        if let Some(report) = report.filter(|_| !profile.is_role_request()) {
-            step.effect(Effect::Report(report));
+        if !is_tried {
+            return self.end_report(cluster, profile, step);
+        }
+        if let Some(lines) = job.take_report() {
+            let (cluster, profile) = (cluster.clone(), profile.clone());
+            step.effect(Effect::Report(Report { cluster, profile, lines: Some(lines) }));
+        }
+    }
+
+    /// Nothing of a profile is tried on a cluster any more: its report goes, where there is one.
+    pub(super) fn end_report(&mut self, cluster: &ClusterRef, profile: &ProfileId, step: &mut Step<Effect>) {
+        let job = self.clusters.get_mut(cluster).and_then(|known| known.jobs.get_mut(profile));
+        if job.is_some_and(|job| job.ends_rehearsal()) {
+            step.effect(Effect::Report(Report::gone(cluster, profile)));
         }
     }
 }

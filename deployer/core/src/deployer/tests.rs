@@ -32,7 +32,7 @@ struct Fixture {
     objects: BTreeMap<ObjectKey, Value>,
     inventories: BTreeMap<String, Stored>,
     /// What dry runs have told, and what they have asked the server.
-    reports: Vec<Report>,
+    reports: Vec<crate::Report>,
     tried: Vec<String>,
     statuses: BTreeMap<String, Option<Status>>,
     /// The same for each maker of a profile.

@@ -12,7 +12,7 @@ use crate::claims::{Denied, Proof, Want};
 use crate::conflict::{conflict, owned_by, release_conflict};
 use crate::prepare::Prepared;
 use crate::releases;
-use crate::request::Live;
+use crate::request::{Live, OwningProfile};
 
 impl Job {
     /// It wants an object; who has it already is named otherwise.
@@ -128,25 +128,31 @@ impl Job {
 
     /// Whether the object that is there belongs to somebody else, who does not give way.
     pub(super) fn is_anothers(&mut self, key: &ObjectKey, live: &Live, context: &mut JobContext<'_>) -> bool {
-        let (Some(owner), Some(desired), Some(one)) =
-            (&live.owner, self.target.decoded(), self.run.objects.get(key))
-        else {
-            return false;
-        };
+        let Some(owner) = self.other_owner(key, live, context) else { return false };
+        let text = owned_by(key, owner);
+        context.claims.yield_to(key, &self.profile, owner);
+        self.run.errors.insert(key.to_string(), Fault::lost(text));
+        true
+    }
+
+    /// The profile that has the object and does not give way to this one.
+    pub(super) fn other_owner<'l>(
+        &self,
+        key: &ObjectKey,
+        live: &'l Live,
+        context: &JobContext<'_>,
+    ) -> Option<&'l OwningProfile> {
+        let (owner, desired, one) =
+            (live.owner.as_ref()?, self.target.decoded()?, self.run.objects.get(key)?);
         if one.brought.is_some() {
-            return false;
+            return None;
         }
         let wanted = Live::of(&one.object);
         let same = !desired.one_time
             && live.hash == wanted.hash
             && wanted.owner.is_some_and(|own| own.reference == owner.reference);
         let handed_over = context.claims.is_handed_over(key, owner) || context.claims.may_not(key, owner);
-        if self.owns(live) || same || handed_over || owner.tier > desired.tier {
-            return false;
-        }
-        let text = owned_by(key, owner);
-        context.claims.yield_to(key, &self.profile, owner);
-        self.run.errors.insert(key.to_string(), Fault::lost(text));
-        true
+        let is_had = self.owns(live) || same || handed_over || owner.tier > desired.tier;
+        (!is_had).then_some(owner)
     }
 }

@@ -28,8 +28,9 @@ impl Job {
         }
         let names: Vec<String> = doomed.iter().map(|key| format!("{} {key}", key.gvk)).collect();
         let parts: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
-        let called: String = Digest::of(&parts).to_string().chars().take(12).collect();
-        if allowed == called {
+        let called = Digest::of(&parts).short();
+        // Of clusters with different plans each has its own.
+        if allowed.split([',', ' ']).any(|allowed| allowed == called) {
             return false;
         }
         let text = format!(

@@ -21,7 +21,7 @@ use crate::order::Lane;
 use crate::prepare::Prepared;
 use crate::releases;
 use crate::report::{Action, ReportLine, ReportLines};
-use crate::request::{Failure, Live, Reply, Request, Version};
+use crate::request::{Class, Failure, Live, Reply, Request, Version};
 
 /// Pause before live objects are looked at again, microseconds.
 const PERIOD: i64 = 60_000_000;
@@ -131,16 +131,16 @@ impl Job {
                 None => self.say_nothing(key),
             };
         };
-        let (tier, hidden, account) = match self.target.decoded() {
-            Some(desired) => (desired.tier, desired.hidden, desired.account.clone()),
+        let (hidden, account) = match self.target.decoded() {
+            Some(desired) => (desired.hidden, desired.account.clone()),
             None => return,
         };
-        let owner = live.as_ref().and_then(|live| live.owner.as_ref());
-        if let (Some(owner), Some(live)) = (owner, &live)
-            && !self.owns(live)
-            && owner.tier <= tier
-        {
+        if let Some(owner) = live.as_ref().and_then(|live| self.other_owner(key, live, context)) {
             return self.say(key, Action::Conflict, owned_by(key, owner));
+        }
+        // A definition that a chart brings along is left as it is, unless the profile says otherwise.
+        if live.is_some() && one.brought.is_some_and(|brought| !brought.upgrade) {
+            return self.say(key, Action::Nothing, DEPLOYED.to_owned());
         }
         let (excluded, make_namespace) = (self.all_excluded_of(&one), one.make_namespace);
         self.call(
@@ -151,6 +151,10 @@ impl Job {
 
     fn could_not(&mut self, key: &ObjectKey, failure: &Failure) {
         let message = without_values(&self.told_as(key), &failure.message).into_owned();
+        if failure.class == Class::Immutable && self.is_made_anew(key) {
+            let text = format!("It would be deleted and made anew, since it cannot be changed: {message}");
+            return self.say(key, Action::Update, text);
+        }
         if let Some(rehearsal) = &mut self.rehearsal {
             rehearsal.tried.remove(key);
             rehearsal.is_spoiled |= failure.class.is_transient();

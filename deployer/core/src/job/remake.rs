@@ -17,7 +17,7 @@ impl Job {
         live: Option<Live>,
         context: &mut JobContext<'_>,
     ) -> bool {
-        let asked = self.run.objects.get(key).is_some_and(|one| one.recreate) && !is_never(key);
+        let asked = self.is_made_anew(key);
         let Some(live) = live.filter(|live| !live.going) else { return false };
         let now = self.phase == Phase::Applying && context.all_said && !self.again;
         if !asked || !now || !self.run.remade.insert(key.clone()) {
@@ -27,6 +27,11 @@ impl Job {
         let (key, against, account) = (key.clone(), live.version(), self.account());
         self.call(Request::Delete { key, against, account }, context);
         true
+    }
+
+    /// Whether it is asked for that an object is made anew where it cannot be changed as wanted.
+    pub(super) fn is_made_anew(&self, key: &ObjectKey) -> bool {
+        self.run.objects.get(key).is_some_and(|one| one.recreate) && !is_never(key)
     }
 
     /// Whether this is the answer that an object is gone which is to be made anew.

@@ -61,8 +61,11 @@ impl Renderer {
         if places.is_empty() {
             return false;
         }
-        self.planning.ledger.set(cause, places.iter().cloned().collect(), step.now);
-        self.empty(cause, places, time, step).is_ok()
+        let stale = self.planning.ledger.set(cause, places.iter().cloned().collect(), step.now);
+        let is_emptied = self.empty(cause, places, time, step).is_ok();
+        // What is left is of clusters that are not registered.
+        self.withdraw_places(stale, time, step);
+        is_emptied
     }
 }
 

@@ -109,7 +109,6 @@ impl Renderer {
         for id in profiles {
             self.refresh_profile(&id, step);
         }
-        self.pass_over(step);
     }
 
     /// Works out anew who listens to what on a cluster, and what its interest row should say.

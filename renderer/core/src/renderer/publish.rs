@@ -38,7 +38,11 @@ struct Sorted {
 impl Renderer {
     /// Withdraws what clusters hold besides of a cause of which nothing has changed.
     pub(super) fn withdraw_stale(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
-        let stale = self.planning.ledger.set(cause, self.planning.ledger.places(cause), step.now);
+        let places = self.planning.ledger.places(cause);
+        if !self.emptied(cause, &places).is_empty() {
+            return self.render(cause, time, step);
+        }
+        let stale = self.planning.ledger.set(cause, places, step.now);
         self.withdraw_places(stale, time, step);
     }
 

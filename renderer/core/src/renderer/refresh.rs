@@ -147,5 +147,6 @@ impl Renderer {
             self.planning.renderings.set(cause, None);
             self.act(cause, step.now, step);
         }
+        self.forget_rows();
     }
 }

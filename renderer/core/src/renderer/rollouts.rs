@@ -70,8 +70,7 @@ impl Renderer {
             part.sources.iter().chain(&part.patches).chain(part.values.iter().flatten()).for_each(&mut add);
         }
         let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
-        let digest = Digest::of(&[&self.config.salt.seed(None, &texts)[..]]).to_string();
-        digest.chars().take(12).collect()
+        Digest::of(&[&self.config.salt.seed(None, &texts)[..]]).short()
     }
 
     /// A deployer has said something of a row of this cause: others may have their turn, together with those of which it is said
@@ -87,7 +86,7 @@ impl Renderer {
         }
     }
 
-    /// A cluster has been paused, has gone away or come back: who waits for its turn may have it.
+    /// A cluster has gone away or come back: who waits for its turn may have it.
     pub(super) fn pass_over(&mut self, step: &mut Step<Effect>) {
         for cause in self.planning.rollouts.waiting() {
             self.act(&cause, step.now, step);

@@ -29,7 +29,7 @@ fn nothing_goes_until_what_goes_is_named() {
     let allowed = |called: &str, names: &[&str]| Some(Desired { allow_prune: called.into(), ..with(names) });
     fixture.row("p", allowed(&called, &["a"]));
     assert_eq!(fixture.names().len(), 6, "that is another plan");
-    fixture.row("p", allowed(&called, &["a", "b"]));
+    fixture.row("p", allowed(&format!("of-another-cluster, {called}"), &["a", "b"]));
     assert_eq!((fixture.names(), fixture.state("p")), (vec!["a", "b"], Some(State::Provisioned)));
 }
 

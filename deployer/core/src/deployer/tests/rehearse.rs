@@ -173,3 +173,60 @@ fn releases_say_what_would_become_of_them() {
     assert_eq!(upgrade, "Current version: \"1.0.0\". Would move to version: \"2.0.0\"");
     assert!(fixture.lines().objects.values().any(|line| line.of_chart));
 }
+
+#[test]
+fn equal_content_of_another_profile_is_no_conflict() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("q", Some(desired("q", 100, vec![config_map("a", "1")])));
+    fixture.row("p", Some(dry(vec![config_map("a", "1")])));
+    assert_eq!(fixture.reported().0, ["a No Action"]);
+}
+
+#[test]
+fn what_would_be_made_anew_says_so() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.fail = Box::new(|request| match request {
+        Request::Rehearse { .. } => Some(Failure::new(Class::Immutable, "field is immutable")),
+        _ => None,
+    });
+    let forced = |force| {
+        let mut row = dry(vec![config_map("a", "1")]);
+        row.policies[0].force = force;
+        Some(row)
+    };
+    fixture.row("p", forced(false));
+    assert_eq!(fixture.reported().0, ["a Error"]);
+    fixture.row("p", forced(true));
+    assert_eq!(fixture.reported().0, ["a Update"]);
+}
+
+#[test]
+fn a_definition_that_a_chart_brings_along_stays_as_it_is_unless_the_profile_says_otherwise() {
+    let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "things.example.com"}});
+    let brings = |upgrade_crds| {
+        let policy = Policy {
+            kind: "HelmChart".into(),
+            namespace: "n".into(),
+            name: "r".into(),
+            tier: 100,
+            crds: 1,
+            upgrade_crds,
+            objects: vec![definition.clone()],
+            ..Policy::default()
+        };
+        Some(Desired { policies: vec![policy], ..dry(Vec::new()) })
+    };
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", brings(false));
+    assert_eq!(fixture.reported().0, ["things.example.com Create"]);
+    let mut there = definition.clone();
+    there["data"] = json!({"old": "yes"});
+    fixture.objects.insert(ObjectKey::of(&there).unwrap(), there);
+    fixture.row("p", Some(Desired { tier: 99, ..brings(false).unwrap() }));
+    assert_eq!(fixture.reported().0, ["things.example.com No Action"]);
+    fixture.row("p", brings(true));
+    assert_eq!(fixture.reported().0, ["things.example.com Update"]);
+}

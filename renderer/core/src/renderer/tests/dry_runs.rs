@@ -1,5 +1,7 @@
 //! With `syncMode: DryRun` nothing is withdrawn, and rows say so.
 
+use sluice_protocol::rows::{State, Status};
+
 use super::*;
 
 fn profile(mode: &str) -> Value {
@@ -91,4 +93,24 @@ fn what_is_made_of_secrets_is_hidden_in_a_dry_run_alone() {
     assert!(!hidden(&fixture));
     fixture.put(profile("DryRun"));
     assert!(!hidden(&fixture));
+}
+
+/// It is heard of late, after everything has been rendered: its table was lost, or its deployer has just begun.
+#[test]
+fn what_a_cluster_holds_that_does_not_match_is_not_withdrawn_either() {
+    let mut fixture = mk_fixture("DryRun");
+    fixture.put(registration("c", json!({})));
+    let subject = Subject::Status {
+        shard: Shard::FIRST,
+        cluster: cluster("c"),
+        origin: Shard::FIRST,
+        profile: ProfileId::cluster("p"),
+    };
+    let meta = Meta::of_cause(&Cause::Profile(ProfileId::cluster("p")));
+    let body = serde_json::to_vec(&Status::new(State::Held, Vec::new())).unwrap().into();
+    let held = Row { subject, head: Head { meta, ..Head::default() }, body, sequence: Sequence::new(1) };
+    fixture.run(|renderer, step| renderer.external(ExternalInput::Status(Arc::new(held)), step));
+    assert_eq!(fixture.shape("c"), Some((true, 0)));
+    fixture.put(profile("Continuous"));
+    assert_eq!(fixture.shape("c"), None);
 }
