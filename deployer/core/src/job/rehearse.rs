@@ -8,7 +8,7 @@
 
 // D-1058: what a dry run would change is tried on the server, and nothing is written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::secrets::without_values;
 use sluice_api::{Digest, ObjectKey};
@@ -41,6 +41,8 @@ pub(super) struct Rehearsal {
     lines: ReportLines,
     /// What each object was when it was tried.
     tried: BTreeMap<ObjectKey, Option<Version>>,
+    /// What each is that is being tried: it counts once the server has said what comes of it.
+    trying: BTreeMap<ObjectKey, Option<Version>>,
     /// Whether something could not be tried, as the server did not answer.
     is_spoiled: bool,
     /// Whether something has been found out that has not been told.
@@ -60,11 +62,7 @@ impl Job {
         let row = self.target.digest();
         let inventory = self.inventory().cloned();
         let owned = inventory.iter().flat_map(|known| &known.objects).map(|key| (**key).clone());
-        let keys: Vec<_> = owned
-            .chain(self.run.objects.keys().cloned())
-            .collect::<std::collections::BTreeSet<_>>()
-            .into_iter()
-            .collect();
+        let keys: BTreeSet<ObjectKey> = owned.chain(self.run.objects.keys().cloned()).collect();
         let rehearsal = self.rehearsal.get_or_insert_default();
         if rehearsal.row != row {
             **rehearsal = Rehearsal { row, is_news: true, ..Rehearsal::default() };
@@ -99,16 +97,15 @@ impl Job {
     /// Takes the answer to one of the calls of a dry run.
     pub(super) fn rehearsed(&mut self, request: &Request, reply: Reply, context: &mut JobContext<'_>) {
         let (Some(key), false) = (tried(request), self.again) else { return };
-        match reply {
-            Reply::Read(live) => self.looked_at(&key, live, context),
+        let (action, message) = match reply {
+            Reply::Read(live) => return self.looked_at(&key, live, context),
             Reply::Failed(failure) => self.could_not(&key, &failure),
-            Reply::Rehearsed { exists: false, .. } => self.say(&key, Action::Create, String::new()),
-            Reply::Rehearsed { difference: Some(difference), .. } => {
-                self.say(&key, Action::Update, difference)
-            }
-            Reply::Rehearsed { difference: None, .. } => self.say(&key, Action::Nothing, DEPLOYED.to_owned()),
-            _ => self.say(&key, Action::Delete, String::new()),
-        }
+            Reply::Rehearsed { exists: false, .. } => (Action::Create, String::new()),
+            Reply::Rehearsed { difference: Some(difference), .. } => (Action::Update, difference),
+            Reply::Rehearsed { difference: None, .. } => (Action::Nothing, DEPLOYED.to_owned()),
+            _ => (Action::Delete, String::new()),
+        };
+        self.say(&key, (action, message), context);
     }
 
     /// An object is like this now.
@@ -119,11 +116,12 @@ impl Job {
             None => drop(context.live.remove(key)),
         }
         let Some(rehearsal) = &mut self.rehearsal else { return };
-        if rehearsal.tried.insert(key.clone(), version.clone()) == Some(version.clone()) {
+        if rehearsal.tried.get(key) == Some(&version) {
             return;
         }
+        rehearsal.trying.insert(key.clone(), version);
         let Some(one) = self.run.objects.get(key).cloned() else {
-            return match live.filter(|live| self.owns(live) && !live.keeps) {
+            return match live.filter(|live| self.owns(live) && !self.stays(key, live, context)) {
                 Some(live) => {
                     let against = live.version();
                     self.call(Request::RehearseDelete { key: key.clone(), against }, context);
@@ -136,11 +134,11 @@ impl Job {
             None => return,
         };
         if let Some(owner) = live.as_ref().and_then(|live| self.other_owner(key, live, context)) {
-            return self.say(key, Action::Conflict, owned_by(key, owner));
+            return self.say(key, (Action::Conflict, owned_by(key, owner)), context);
         }
         // A definition that a chart brings along is left as it is, unless the profile says otherwise.
         if live.is_some() && one.brought.is_some_and(|brought| !brought.upgrade) {
-            return self.say(key, Action::Nothing, DEPLOYED.to_owned());
+            return self.say(key, (Action::Nothing, DEPLOYED.to_owned()), context);
         }
         let (excluded, make_namespace) = (self.all_excluded_of(&one), one.make_namespace);
         self.call(
@@ -149,30 +147,45 @@ impl Job {
         );
     }
 
-    fn could_not(&mut self, key: &ObjectKey, failure: &Failure) {
+    /// What is said of an object that could not be tried, or that the server refuses.
+    fn could_not(&mut self, key: &ObjectKey, failure: &Failure) -> (Action, String) {
         let message = without_values(&self.told_as(key), &failure.message).into_owned();
         if failure.class == Class::Immutable && self.is_made_anew(key) {
             let text = format!("It would be deleted and made anew, since it cannot be changed: {message}");
-            return self.say(key, Action::Update, text);
+            return (Action::Update, text);
         }
         if let Some(rehearsal) = &mut self.rehearsal {
-            rehearsal.tried.remove(key);
+            // It may do so for a reason that lies elsewhere: it is tried again.
+            rehearsal.trying.remove(key);
             rehearsal.is_spoiled |= failure.class.is_transient();
         }
-        self.say(key, Action::Error, message);
+        (Action::Error, message)
     }
 
-    fn say(&mut self, key: &ObjectKey, action: Action, message: String) {
-        let of_chart = self.run.objects.get(key).is_some_and(|one| one.turn.lane == Lane::Charts);
-        let line = ReportLine::new(action, message, of_chart);
+    fn say(&mut self, key: &ObjectKey, (action, message): (Action, String), context: &JobContext<'_>) {
+        let wanted = self.run.objects.get(key).map(|one| one.turn.lane);
+        let lane = wanted.or_else(|| context.live.get(key).map(Lane::of_live));
+        let line = ReportLine::new(action, message, lane == Some(Lane::Charts));
         let Some(rehearsal) = &mut self.rehearsal else { return };
         rehearsal.is_news |= rehearsal.lines.objects.get(key) != Some(&line);
         rehearsal.lines.objects.insert(key.clone(), line);
+        rehearsal.has_tried(key);
     }
 
     fn say_nothing(&mut self, key: &ObjectKey) {
         if let Some(rehearsal) = &mut self.rehearsal {
             rehearsal.is_news |= rehearsal.lines.objects.remove(key).is_some();
+            rehearsal.has_tried(key);
+        }
+    }
+}
+
+impl Rehearsal {
+    /// It is known what comes of an object as it was looked at.
+    fn has_tried(&mut self, key: &ObjectKey) {
+        match self.trying.remove(key) {
+            Some(version) => drop(self.tried.insert(key.clone(), version)),
+            None => drop(self.tried.remove(key)),
         }
     }
 }

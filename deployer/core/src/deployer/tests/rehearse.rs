@@ -230,3 +230,52 @@ fn a_definition_that_a_chart_brings_along_stays_as_it_is_unless_the_profile_says
     fixture.row("p", brings(true));
     assert_eq!(fixture.reported().0, ["things.example.com Update"]);
 }
+
+/// Work begins anew while the server is being asked: the answer is nobody's, and the question is asked again.
+#[test]
+fn what_is_interrupted_is_tried_again() {
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    let row = row_of("p", Some(dry(vec![config_map("a", "1")])));
+    let looks = fixture.hold(|deployer, step| deployer.row(&row, step));
+    let answer = |fixture: &mut Fixture, calls: Vec<(CallId, Request)>| {
+        let mut more = Vec::new();
+        for (id, request) in calls {
+            let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
+            more.extend(fixture.hold(|deployer, step| deployer.external(reply, step)));
+        }
+        more
+    };
+    let tries = answer(&mut fixture, looks);
+    assert!(matches!(tries[..], [(_, Request::Rehearse { .. })]), "{tries:?}");
+    fixture.hold(|deployer, step| deployer.row(&row, step));
+    let mut calls = answer(&mut fixture, tries);
+    assert!(!calls.is_empty(), "it begins anew");
+    let (id, request) = calls.remove(0);
+    let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
+    fixture.run(|deployer, step| deployer.external(reply, step));
+    assert_eq!(fixture.reported().0, ["a Create"]);
+}
+
+#[test]
+fn what_goes_of_a_chart_is_told_among_its_objects_and_what_stays_is_not() {
+    let mut stays = config_map("kept", "1");
+    stays["metadata"]["annotations"] = json!({"helm.sh/resource-policy": "keep"});
+    let of_chart = |objects: Vec<Value>| {
+        let policy = Policy {
+            kind: "HelmChart".into(),
+            namespace: "n".into(),
+            name: "r".into(),
+            tier: 100,
+            objects,
+            ..Policy::default()
+        };
+        Desired { policies: vec![policy], ..desired("p", 100, Vec::new()) }
+    };
+    let mut fixture = Fixture::new();
+    fixture.reach();
+    fixture.row("p", Some(of_chart(vec![config_map("gone", "1"), stays])));
+    fixture.row("p", Some(Desired { dry_run: true, ..of_chart(Vec::new()) }));
+    assert_eq!(fixture.reported().0, ["gone Delete"]);
+    assert!(fixture.lines().objects.values().all(|line| line.of_chart));
+}
