@@ -109,6 +109,7 @@ fn own_cluster(cluster: &ClusterRef, kubeconfig: &str) -> ClusterFeed {
             kubeconfig: Some(Ok(Arc::from(kubeconfig))),
             trust: Trust::Own,
             paused: false,
+            checks: None,
         },
     );
     feed.set_synced();

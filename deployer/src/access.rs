@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sluice_api::ClusterRef;
-use sluice_deployer_core::ExternalInput;
+use sluice_api::model::ClusterChecks;
+use sluice_api::{ClusterRef, FieldError};
+use sluice_deployer_core::{ExternalInput, Guarded};
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{About, Problem, Shard};
 use sluice_runtime::{Access, Reporter};
@@ -26,7 +27,8 @@ pub(crate) async fn follow(
     let (mut accesses, mut renewed) = (shared.feed.subscribe(), shared.renewed.clone());
     // The management cluster needs no registration, and nobody can pause it.
     renewed.mark_changed();
-    let mut teller = Teller { shared, shard, sender, sites, reporter, told: HashMap::new() };
+    let mut teller =
+        Teller { shared, shard, sender, sites, reporter, told: HashMap::new(), guarded: HashMap::new() };
     let mut listed = false;
     loop {
         let goes_on = tokio::select! {
@@ -52,6 +54,8 @@ struct Teller {
     reporter: Reporter,
     /// What was told last of each cluster that can be reached.
     told: HashMap<ClusterRef, Arc<Site>>,
+    /// What is asked of each cluster as a whole.
+    guarded: HashMap<ClusterRef, Arc<Result<ClusterChecks, FieldError>>>,
 }
 
 // === impl Teller ===
@@ -72,9 +76,22 @@ impl Teller {
             || self.tell(management.clone(), site, ExternalInput::Reachable(management))
     }
 
-    async fn access(&mut self, Access { cluster, kubeconfig, trust, paused }: Access) -> bool {
+    /// Tells the core what is asked of a cluster as a whole, before it hears that the cluster can be reached.
+    fn guard(&mut self, cluster: &ClusterRef, checks: Guarded) -> bool {
+        match checks.clone() {
+            Some(checks) => drop(self.guarded.insert(cluster.clone(), checks)),
+            None => drop(self.guarded.remove(cluster)),
+        }
+        self.sender.send(ExternalInput::Guarded(cluster.clone(), checks)).is_ok()
+    }
+
+    async fn access(&mut self, access: Access) -> bool {
+        let Access { cluster, kubeconfig, trust, paused, checks } = access;
         if !self.is_here(&cluster) {
             return true;
+        }
+        if self.guarded.get(&cluster) != checks.as_ref() && !self.guard(&cluster, checks) {
+            return false;
         }
         let is_registered = kubeconfig.is_some();
         let site = match kubeconfig {

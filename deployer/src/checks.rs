@@ -19,6 +19,9 @@ use crate::api::Site;
 use crate::tenants::Caller;
 use pending::{News, Pending};
 
+pub(crate) use cluster::Guard;
+
+mod cluster;
 mod metrics;
 mod pending;
 
@@ -34,6 +37,15 @@ pub(crate) struct Turns(Arc<Semaphore>);
 impl Default for Turns {
     fn default() -> Self {
         Self(Arc::new(Semaphore::new(TURNS)))
+    }
+}
+
+impl Turns {
+    /// Runs something of a program apart from everything that must not wait.
+    #[allow(clippy::disallowed_methods, reason = "its end is waited for")]
+    async fn take<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+        let _turn = self.0.acquire().await;
+        spawn_blocking(work).await.map_err(|error| format!("its program has failed: {error}"))
     }
 }
 
@@ -113,7 +125,7 @@ impl Asking {
 
     /// Asks the program without an object.
     async fn alone(&self, program: Program) -> Outcome {
-        let said = self.turn(move || program.ask_alone()).await;
+        let said = self.turns.take(move || program.ask_alone()).await;
         said.and_then(|said| said.map_or(Ok(()), Err)).map_err(|why| format!("{}: {why}", self.check.title()))
     }
 
@@ -158,7 +170,7 @@ impl Asking {
                 continue;
             }
             let (program, News { listed, changes, .. }) = (program.clone(), news);
-            let judged = self.turn(move || {
+            let judged = self.turns.take(move || {
                 listed.iter().for_each(|objects| seen.listed(&program, objects));
                 for (key, object) in changes {
                     match object {
@@ -176,13 +188,6 @@ impl Asking {
                 return End::Done;
             }
         }
-    }
-
-    /// Runs something of the program apart from everything that must not wait.
-    #[allow(clippy::disallowed_methods, reason = "its end is waited for")]
-    async fn turn<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
-        let _turn = self.turns.0.acquire().await;
-        spawn_blocking(work).await.map_err(|error| format!("its program has failed: {error}"))
     }
 
     /// Tells the core, which hears of what is new only. Whether anybody listens.

@@ -54,7 +54,15 @@ pub(crate) fn of(error: &kube::Error, planned: bool, rights: Rights<'_>) -> Fail
         403 => remedy_of_403(&status.message, rights),
         _ => String::new(),
     };
-    Failure::new(class, format!("{}{remedy}", status.message))
+    Failure::new(class, format!("{}{remedy}", status.message)).after(retry_after(status))
+}
+
+/// How long a server asks to be left alone, microseconds. Where it has too much to do at once it says so in words, and in a header that
+/// its client does not pass on: that is one second.
+fn retry_after(status: &kube::core::Status) -> i64 {
+    let said = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+    let seconds = if status.code == 429 { said.max(1) } else { said };
+    i64::from(seconds) * 1_000_000
 }
 
 /// Whether the authorizer refuses it, and no quota or policy.
@@ -166,6 +174,23 @@ mod tests {
     use sluice_api::ServiceAccount;
 
     use super::*;
+
+    #[test]
+    fn a_server_that_asks_to_be_left_alone_says_for_how_long() {
+        use kube::core::response::StatusDetails;
+        use serde_json::json;
+        let after = |code: u16, seconds: u32| {
+            let details: StatusDetails =
+                serde_json::from_value(json!({"retryAfterSeconds": seconds})).unwrap();
+            let status = Status { code, details: Some(details), ..Status::default() };
+            of(&kube::Error::Api(Box::new(status)), false, Rights::Kubeconfig).retry_after
+        };
+        assert_eq!((after(429, 7), after(503, 2), after(409, 0)), (7_000_000, 2_000_000, 0));
+        assert_eq!(after(429, 0), 1_000_000);
+        let words = Status { code: 429, message: "Too many requests".into(), ..Status::default() };
+        let failure = of(&kube::Error::Api(Box::new(words)), false, Rights::Kubeconfig);
+        assert_eq!((failure.class, failure.retry_after), (Class::Transient, 1_000_000));
+    }
 
     #[test]
     fn the_code_decides_what_follows() {

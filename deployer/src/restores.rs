@@ -82,6 +82,7 @@ mod tests {
             kubeconfig: Some(Ok(kubeconfig.clone())),
             trust,
             paused: false,
+            checks: None,
         };
         feed.put(cluster.clone(), access);
         let mut told = feed.subscribe();

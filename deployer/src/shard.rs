@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use kube::Client;
-use sluice_api::model::Check;
+use sluice_api::model::{Check, ClusterCheck};
 use sluice_api::{ClusterRef, Gvk, ServiceAccount};
 use sluice_bus::{Effects, Lease, MEMBER_TTL, Outputs, ReadSpec, ShardSpec, Supervisor, Tally, drive};
 use sluice_deployer_core::{
@@ -21,7 +21,7 @@ use sluice_tasks::{End, Group, Kept, Once};
 use tokio::sync::{mpsc, watch};
 
 use crate::api::{Site, TIMEOUT};
-use crate::checks::{Asking, Turns};
+use crate::checks::{Asking, Guard, Turns};
 use crate::own;
 use crate::running::Running;
 use crate::sites::Sites;
@@ -213,6 +213,14 @@ impl Shell {
         self.checks.begin(cluster, id, &self.tasks.spawn(Once::Check, asking.run(site)));
     }
 
+    /// The same of the cluster as a whole.
+    fn check_cluster(&mut self, cluster: ClusterRef, id: CheckId, check: Arc<ClusterCheck>) {
+        let Some(site) = self.sites.get(&cluster).cloned() else { return };
+        let of = cluster.clone();
+        let guard = Guard { cluster: of, id, check, sender: self.sender.clone(), turns: self.turns.clone() };
+        self.checks.begin(cluster, id, &self.tasks.spawn(Once::Check, guard.run(site.client())));
+    }
+
     fn call(&self, cluster: ClusterRef, id: CallId, request: Request) {
         let (sender, metrics, site) =
             (self.sender.clone(), self.metrics.clone(), self.sites.get(&cluster).cloned());
@@ -267,6 +275,7 @@ impl Effects<Deployer> for Shell {
             Effect::FollowKinds(cluster) => self.follow_kinds(cluster),
             Effect::Call(cluster, id, request) => self.call(cluster, id, request),
             Effect::Check(cluster, id, check, account) => self.check(cluster, id, check, account),
+            Effect::ClusterCheck(cluster, id, check) => self.check_cluster(cluster, id, check),
             Effect::EndCheck(cluster, id) => self.checks.end(&cluster, &id),
             Effect::Watch(cluster, gvk) => {
                 if let Some(site) = self.sites.get(&cluster).cloned() {

@@ -26,6 +26,14 @@ fn core(shard: Shard, shards: u16, auto_deploys: bool) -> Statuses {
     if auto_deploys { core } else { core.without_dependents() }
 }
 
+/// Waits until this time, microseconds since 1970; without one for ever.
+async fn until(time: Option<i64>) {
+    match time.map(|at| u64::try_from(at - now_micros()).unwrap_or(0)) {
+        Some(micros) => tokio::time::sleep(Duration::from_micros(micros)).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Keeps the status of this shard's objects in step with what is known of them, until it is cancelled.
 pub(crate) async fn keep(
     (written, generated): (Management, Generated),
@@ -46,13 +54,7 @@ pub(crate) async fn keep(
     let (mut some_changes, mut some_errors, mut some_rows) = (Vec::new(), Vec::new(), Vec::new());
     let (mut some_known, mut some_made) = (Vec::new(), Vec::new());
     loop {
-        let pause = core.next().map(|at| u64::try_from(at - now_micros()).unwrap_or(0));
-        let due = async {
-            match pause {
-                Some(micros) => tokio::time::sleep(Duration::from_micros(micros)).await,
-                None => std::future::pending().await,
-            }
-        };
+        let due = until(core.next());
         let count = tokio::select! {
             count = changes.recv_many(&mut some_changes, AT_ONCE) => count,
             count = errors.recv_many(&mut some_errors, AT_ONCE) => count,
@@ -78,9 +80,10 @@ pub(crate) async fn keep(
         for (cluster, can) in some_known.drain(..) {
             core.capabilities(&cluster, can.as_ref().map(|can| can.version()), now);
         }
-        let writes = core.take_due(now);
+        let mut writes = core.take_due(now);
         for (key, status) in writes.statuses {
-            projector.project_status(key, status);
+            let labels = writes.labels.remove(&key);
+            projector.project_status(key, status, labels);
         }
         for (key, event) in writes.events {
             projector.project(key, Some(event));

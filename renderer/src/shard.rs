@@ -296,7 +296,7 @@ impl Effects<Renderer> for Shell {
                     self.projector.project(key, None);
                 }
             }
-            Effect::WriteStatus(key, status) => self.statuses.project_status(key, status),
+            Effect::WriteStatus(key, status) => self.statuses.project_status(key, status, None),
             Effect::Watch(key) => self.resources.watch(&key),
             Effect::Unwatch(key) => self.resources.unwatch(&key),
             Effect::Fetch(request) => self.charts.fetch(request),

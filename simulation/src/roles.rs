@@ -2,6 +2,7 @@
 
 mod agent;
 mod deployer;
+mod forbidden;
 mod kind_watch;
 mod matcher;
 mod renderer;

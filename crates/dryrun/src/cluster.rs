@@ -81,7 +81,7 @@ impl Clusters {
                         steps.push_back(next);
                     }
                     // Of what runs in a cluster nothing is known here.
-                    Effect::Check(cluster, id, ..) => {
+                    Effect::Check(cluster, id, ..) | Effect::ClusterCheck(cluster, id, _) => {
                         let mut next = Step::at(0);
                         deployer.external(ExternalInput::Checked(cluster, id, Ok(())), &mut next);
                         steps.push_back(next);

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use sluice_api::model::{CONFIG_GROUP, Cluster, LIB_GROUP, PAUSED, SUSPEND, Trigger, capi_cluster};
 use sluice_api::{Gvk, object};
+use sluice_bus::now_micros;
 use sluice_kube::list;
 
 /// Which objects are shown.
@@ -123,7 +124,8 @@ fn ready(shown: Shown, object: &Value) -> (String, String) {
         Shown::Triggers => object::annotation(object, SUSPEND) == Some("true"),
         Shown::Profiles => object::annotation(object, PAUSED).is_some(),
         Shown::Clusters => {
-            Cluster::read(&std::sync::Arc::new(object.clone())).is_some_and(|cluster| cluster.paused)
+            let cluster = Cluster::read(&std::sync::Arc::new(object.clone()));
+            cluster.is_some_and(|cluster| cluster.pause.at(now_micros()).is_some())
         }
     };
     let conditions = object["status"]["conditions"].as_array();

@@ -1,15 +1,18 @@
 //! The registered clusters and how to reach them: registrations and kubeconfig Secrets of the management
 //! cluster.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use kube::Client;
 use kube::runtime::watcher;
-use sluice_api::ClusterRef;
-use sluice_bus::Feed;
+use sluice_api::model::ClusterChecks;
+use sluice_api::{ClusterRef, FieldError};
+use sluice_bus::{Feed, now_micros};
 use sluice_kube::{Trust, WatchEvent, remedy_of_denial, watch};
 use sluice_protocol::{About, Problem};
 use sluice_tasks::{End, Kept, Tasks};
+use tokio::sync::Notify;
 
 mod registrations;
 
@@ -27,9 +30,15 @@ pub struct Access {
     pub kubeconfig: Option<Result<Arc<str>, String>>,
     /// Whose word that is.
     pub trust: Trust,
-    /// Whether its user asked to leave it alone (`spec.paused`): nothing is written to it, what happens in it is followed.
+    /// Whether it is left alone at present: nothing is written to it, what happens in it is followed.
     pub paused: bool,
+    /// What is asked of it as a whole.
+    pub checks: Option<Arc<Result<ClusterChecks, FieldError>>>,
 }
+
+// D-1063: a pause may have an end, and clusters may have a window.
+/// A clock may be set: whose pause ends later is looked at again after this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// Access by cluster.
 pub type ClusterFeed = Feed<ClusterRef, Access>;
@@ -57,17 +66,23 @@ pub fn access_feed_of(
 fn follow(client: &Client, tasks: &Tasks, proxies: bool, told: &Told) -> ClusterFeed {
     let registrations = Registrations::allowing(proxies);
     let (feed, state) = (ClusterFeed::new(), Arc::new(Mutex::new(registrations)));
+    let changed = Arc::new(Notify::new());
+    tasks.keep(Kept::Pauses, {
+        let (state, feed, changed) = (state.clone(), feed.clone(), changed.clone());
+        move || end_pauses(state.clone(), feed.clone(), changed.clone())
+    });
     for kind in RegistrationKind::ALL {
         let (client, feed, state, stop) = (client.clone(), feed.clone(), state.clone(), tasks.stop().clone());
-        let told = told.clone();
+        let (told, changed) = (told.clone(), changed.clone());
         tasks.keep(Kept::Registrations, move || {
             let (client, feed, state, stop) = (client.clone(), feed.clone(), state.clone(), stop.clone());
-            let (told, mut troubled) = (told.clone(), false);
+            let (told, changed, mut troubled) = (told.clone(), changed.clone(), false);
             async move {
                 let config = watcher::Config::default();
                 watch(client, kind.gvk(), String::new(), config, |event| {
                     tell(&told, kind, &event, &mut troubled);
-                    state.lock().unwrap_or_else(PoisonError::into_inner).take(kind, event, &feed);
+                    lock(&state).take(kind, event, now_micros(), &feed);
+                    changed.notify_one();
                     !stop.is_cancelled()
                 })
                 .await;
@@ -76,6 +91,29 @@ fn follow(client: &Client, tasks: &Tasks, proxies: bool, told: &Told) -> Cluster
         });
     }
     feed
+}
+
+fn lock(state: &Mutex<Registrations>) -> MutexGuard<'_, Registrations> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Tells of pauses that begin or end by themselves, when they do.
+async fn end_pauses(state: Arc<Mutex<Registrations>>, feed: ClusterFeed, changed: Arc<Notify>) -> End {
+    loop {
+        let now = now_micros();
+        let next = lock(&state).next(now);
+        let wait = next.map(|at| Duration::from_micros(u64::try_from(at - now).unwrap_or_default()));
+        let waited = async {
+            match wait {
+                Some(wait) => tokio::time::sleep(wait.min(LOOK_AGAIN)).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = waited => lock(&state).turn(now_micros(), &feed),
+            () = changed.notified() => {}
+        }
+    }
 }
 
 /// Says that this kind cannot be watched, or can again.

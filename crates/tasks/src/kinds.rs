@@ -67,6 +67,8 @@ kinds! {
         Journal: "journal" => Restart,
         /// Watches the registrations or kubeconfigs of clusters. It lists them again.
         Registrations: "registrations" => Restart,
+        /// Tells of pauses of clusters that begin or end by themselves. It looks at all of them again.
+        Pauses: "pauses" => Restart,
         /// Watches one kind of the management cluster. It lists it again, and the other kinds go on.
         Management: "management" => Restart,
         /// Watches an object of the management cluster that templates read, or all of its kind and namespace. It lists again.

@@ -12,6 +12,8 @@ pub(crate) const BREAK_AFTER: u32 = 6;
 /// First and longest pause before a dead server is tried again.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// A server that asks to be left alone is obeyed for so long at most.
+const LONGEST_OBEYED: Duration = Duration::from_secs(300);
 
 /// Times are microseconds, of the clock that nobody sets.
 #[derive(Debug)]
@@ -43,8 +45,8 @@ impl Budget {
         self.window = (self.window + 1.0 / self.window).min(MAX);
     }
 
-    /// A call failed because of the server's load or absence.
-    pub(crate) fn failed(&mut self, now: i64) {
+    /// A call failed because of the server's load or absence, and the server asks to be left alone for so long.
+    pub(crate) fn failed(&mut self, retry_after: i64, now: i64) {
         self.in_flight = self.in_flight.saturating_sub(1);
         // Sent before the pause began: however many calls one hiccup of the server spoils, it is one failure.
         if now < self.closed_until {
@@ -52,7 +54,13 @@ impl Budget {
         }
         self.failures = self.failures.saturating_add(1);
         self.window = (self.window / 2.0).max(1.0);
-        self.closed_until = now + micros(backoff(self.failures, FIRST_PAUSE / 8, LONGEST_PAUSE));
+        let pause = micros(backoff(self.failures, FIRST_PAUSE / 8, LONGEST_PAUSE));
+        self.closed_until = now + pause.max(retry_after.min(micros(LONGEST_OBEYED)));
+    }
+
+    /// Failures in a row.
+    pub(crate) fn failures(&self) -> u32 {
+        self.failures
     }
 
     /// When calls are possible again.
@@ -84,7 +92,7 @@ mod tests {
     fn the_window_shrinks_on_failure_and_grows_on_answers() {
         let mut budget = Budget::new();
         assert_eq!((0..100).filter(|_| budget.take(0)).count(), 16);
-        budget.failed(0);
+        budget.failed(0, 0);
         let reopened = budget.opens_at();
         assert!(!budget.take(reopened - 1) && reopened > 0);
         (0..15).for_each(|_| budget.answered());
@@ -96,7 +104,7 @@ mod tests {
         let mut budget = Budget::new();
         for _ in 0..BREAK_AFTER {
             assert!(budget.take(budget.opens_at()));
-            budget.failed(budget.opens_at());
+            budget.failed(0, budget.opens_at());
         }
         let now = budget.opens_at();
         assert!(budget.is_broken() && budget.take(now) && !budget.take(now));
@@ -108,9 +116,21 @@ mod tests {
     fn one_hiccup_is_one_failure_however_many_calls_it_spoils() {
         let mut budget = Budget::new();
         assert_eq!((0..100).filter(|_| budget.take(0)).count(), 16);
-        (0..16).for_each(|_| budget.failed(5));
+        (0..16).for_each(|_| budget.failed(0, 5));
         assert!(!budget.is_broken() && budget.opens_at() < 100_000, "{budget:?}");
         assert!(budget.take(budget.opens_at()));
+    }
+
+    #[test]
+    fn a_server_that_asks_to_be_left_alone_is() {
+        let opens_after = |retry_after: i64| {
+            let mut budget = Budget::new();
+            budget.failed(retry_after, 7);
+            budget.opens_at() - 7
+        };
+        assert_eq!(opens_after(5_000_000), 5_000_000);
+        assert_eq!(opens_after(1), opens_after(0), "its own pause is longer");
+        assert_eq!(opens_after(i64::MAX), 300_000_000);
     }
 
     #[test]

@@ -91,10 +91,11 @@ impl CallQueue {
         opens.into_iter().chain(self.late.until()).min()
     }
 
-    /// The answer to a call came; `None` when nobody waits for it any more.
-    pub(crate) fn answer(&mut self, id: CallId, reply: Reply, now: i64) -> Option<Answered> {
+    /// The answer to a call came; `None` when nobody waits for it any more. After so many failures in a row it is said that the
+    /// server is dead.
+    pub(crate) fn answer(&mut self, id: CallId, reply: Reply, threshold: u32, now: i64) -> Option<Answered> {
         let call = self.in_flight.remove(&id)?;
-        let trouble = self.count(&reply, now);
+        let trouble = self.count(&reply, threshold, now);
         if matches!(reply, Reply::Failed(Failure { class: Class::Unanswered, .. })) {
             self.late.expect(&call.0, now);
         }
@@ -117,18 +118,19 @@ impl CallQueue {
     }
 
     /// How the server does.
-    fn count(&mut self, reply: &Reply, now: i64) -> Option<Option<String>> {
-        let was_broken = self.budget.is_broken();
+    fn count(&mut self, reply: &Reply, threshold: u32, now: i64) -> Option<Option<String>> {
+        let is_dead = |budget: &Budget| budget.is_broken() && budget.failures() >= threshold;
+        let was_dead = is_dead(&self.budget);
         match reply {
-            Reply::Failed(Failure { class, message }) if class.is_transient() => {
-                self.budget.failed(now);
-                (self.budget.is_broken() && !was_broken).then(|| {
+            Reply::Failed(Failure { class, message, retry_after }) if class.is_transient() => {
+                self.budget.failed(*retry_after, now);
+                (is_dead(&self.budget) && !was_dead).then(|| {
                     Some(format!("the API server does not answer as it should: {message}; it is tried again"))
                 })
             }
             _ => {
                 self.budget.answered();
-                was_broken.then_some(None)
+                was_dead.then_some(None)
             }
         }
     }
@@ -180,13 +182,13 @@ mod tests {
         queue.push(Request::Read(key("b")), None);
         queue.push(delete("a"), None);
         assert_eq!(queue.take(0, &mut id).len(), 3);
-        assert_eq!(queue.answer(CallId::new(3), Reply::Done, 0).unwrap().reply, Some(Reply::Done));
-        assert_eq!(queue.answer(CallId::new(1), Reply::Read(None), 0).unwrap().reply, None);
+        assert_eq!(queue.answer(CallId::new(3), Reply::Done, 0, 0).unwrap().reply, Some(Reply::Done));
+        assert_eq!(queue.answer(CallId::new(1), Reply::Read(None), 0, 0).unwrap().reply, None);
         assert_eq!(
-            queue.answer(CallId::new(2), Reply::Read(None), 0).unwrap().reply,
+            queue.answer(CallId::new(2), Reply::Read(None), 0, 0).unwrap().reply,
             Some(Reply::Read(None))
         );
-        assert!(queue.answer(CallId::new(2), Reply::Read(None), 0).is_none() && queue.is_quiet());
+        assert!(queue.answer(CallId::new(2), Reply::Read(None), 0, 0).is_none() && queue.is_quiet());
     }
 
     #[test]
@@ -194,14 +196,14 @@ mod tests {
         let (mut queue, mut id) = queue();
         queue.push(delete("a"), None);
         queue.take(0, &mut id);
-        queue.answer(CallId::new(1), failed(Class::Unanswered), 0).unwrap();
+        queue.answer(CallId::new(1), failed(Class::Unanswered), 0, 0).unwrap();
         queue.push(Request::Read(key("a")), None);
         queue.push(Request::ReadInventory(ProfileId::cluster("p")), None);
         assert_eq!(queue.take(LATER, &mut id).len(), 2);
         assert!(queue.take_end_of_late(LATER + LASTING));
         queue.push(Request::ReadInventory(ProfileId::cluster("p")), None);
         assert_eq!(queue.take(LATER + LASTING, &mut id).len(), 1);
-        let mut answer = |id, reply| queue.answer(CallId::new(id), reply, LATER + LASTING).unwrap().reply;
+        let mut answer = |id, reply| queue.answer(CallId::new(id), reply, 0, LATER + LASTING).unwrap().reply;
         assert_eq!(answer(2, Reply::Read(None)), None);
         assert_eq!(answer(3, Reply::Inventory(None)), None);
         assert_eq!(answer(4, Reply::Inventory(None)), Some(Reply::Inventory(None)), "it was asked later");
@@ -214,7 +216,7 @@ mod tests {
         for _ in 0..10 {
             queue.push(Request::ReadInventory(ProfileId::cluster("p")), None);
             let calls = queue.take(now, &mut id);
-            let answered = queue.answer(calls[0].0, failed(Class::Unanswered), now).unwrap();
+            let answered = queue.answer(calls[0].0, failed(Class::Unanswered), 0, now).unwrap();
             troubles.extend(answered.trouble);
             now += 60_000_000;
         }
@@ -222,7 +224,7 @@ mod tests {
         assert!(queue.is_broken() && !queue.late().may_come(now), "a call that reads changes nothing late");
         queue.push(Request::ReadInventory(ProfileId::cluster("p")), None);
         let calls = queue.take(now, &mut id);
-        assert_eq!(queue.answer(calls[0].0, Reply::Done, now).unwrap().trouble, Some(None));
+        assert_eq!(queue.answer(calls[0].0, Reply::Done, 0, now).unwrap().trouble, Some(None));
     }
 
     #[test]
@@ -232,7 +234,9 @@ mod tests {
         queue.take(5, &mut id);
         queue.push(Request::Read(key("b")), None);
         queue.forget(5);
-        assert!(queue.answer(CallId::new(1), Reply::Done, 6).is_none() && queue.take(6, &mut id).is_empty());
+        assert!(
+            queue.answer(CallId::new(1), Reply::Done, 0, 6).is_none() && queue.take(6, &mut id).is_empty()
+        );
         assert!(queue.late().may_come(5 + LASTING - 1));
         assert_eq!(queue.wakes_at(6), Some(5 + LASTING));
         assert!(queue.take_end_of_late(5 + LASTING) && !queue.take_end_of_late(5 + LASTING));

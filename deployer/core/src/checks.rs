@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sluice_api::model::Check;
+use sluice_api::model::{Check, ClusterCheck};
 use sluice_api::{ProfileId, ServiceAccount};
 
 /// What came of a check: nothing, or why it fails.
@@ -17,7 +17,16 @@ pub struct CheckId(u64);
 #[derive(Debug, PartialEq)]
 pub(crate) enum Asking {
     Begin(CheckId, Arc<Check>, Option<ServiceAccount>),
+    BeginGuard(CheckId, Arc<ClusterCheck>),
     End(CheckId),
+}
+
+/// For whom a check is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Asker {
+    Profile(ProfileId),
+    /// The cluster as a whole.
+    Cluster,
 }
 
 /// The checks of one cluster.
@@ -25,7 +34,7 @@ pub(crate) enum Asking {
 pub(crate) struct CheckBook {
     last: u64,
     /// For whom each of them is asked.
-    of: BTreeMap<CheckId, ProfileId>,
+    of: BTreeMap<CheckId, Asker>,
     news: Vec<Asking>,
 }
 
@@ -39,10 +48,22 @@ impl CheckBook {
         check: Arc<Check>,
         account: Option<ServiceAccount>,
     ) -> CheckId {
+        let id = self.next(Asker::Profile(profile.clone()));
+        self.news.push(Asking::Begin(id, check, account));
+        id
+    }
+
+    /// Asks a check of the cluster as a whole.
+    pub(crate) fn begin_guard(&mut self, check: Arc<ClusterCheck>) -> CheckId {
+        let id = self.next(Asker::Cluster);
+        self.news.push(Asking::BeginGuard(id, check));
+        id
+    }
+
+    fn next(&mut self, asker: Asker) -> CheckId {
         self.last += 1;
         let id = CheckId(self.last);
-        self.of.insert(id, profile.clone());
-        self.news.push(Asking::Begin(id, check, account));
+        self.of.insert(id, asker);
         id
     }
 
@@ -53,7 +74,7 @@ impl CheckBook {
     }
 
     /// Who asks it, if anybody does.
-    pub(crate) fn asker(&self, id: CheckId) -> Option<&ProfileId> {
+    pub(crate) fn asker(&self, id: CheckId) -> Option<&Asker> {
         self.of.get(&id)
     }
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sluice_api::model::Dependencies;
 use sluice_api::{Gvk, ObjectKey, ProfileId};
-use sluice_protocol::{CallId, Shard};
+use sluice_protocol::{About, CallId, Shard};
 
 use crate::call_queue::CallQueue;
-use crate::checks::{Asking, CheckBook, CheckId, Outcome as CheckOutcome};
+use crate::checks::{Asker, Asking, CheckBook, CheckId, Outcome as CheckOutcome};
 use crate::claims::Claims;
 use crate::error::Error;
 use crate::inventory::Inventory;
@@ -17,14 +17,17 @@ use crate::prune_guard::PruneGuard;
 use crate::request::{Class, Failure, Live, Reply, Request};
 
 use drift::Watched;
+use guards::Guards;
 use reachability::Reachability;
 
 mod drift;
+mod guards;
 mod kinds;
 mod needs;
 mod opening;
 mod reachability;
 
+pub use guards::Guarded;
 pub(crate) use needs::{Others, Unmet};
 
 pub(crate) struct Cluster {
@@ -37,6 +40,7 @@ pub(crate) struct Cluster {
     live: HashMap<ObjectKey, Live>,
     claims: Claims,
     checks: CheckBook,
+    guards: Guards,
     watched: Watched,
     dependencies: Dependencies,
     calls: CallQueue,
@@ -69,6 +73,8 @@ pub(crate) struct Outcome {
     pub(crate) trouble: Option<Option<String>>,
     /// Checks that are to be asked from now on, or no longer.
     pub(crate) checks: Vec<Asking>,
+    /// What is wrong with the cluster as a whole, or nothing from now on.
+    pub(crate) guards: Vec<(About, Option<String>)>,
     /// Kinds whose deployed objects are to be watched from now on, or (`false`) no longer.
     pub(crate) watched: Vec<(Gvk, bool)>,
     /// Objects that somebody else had changed and that were put right.
@@ -104,6 +110,7 @@ impl Cluster {
             live: HashMap::new(),
             claims: Claims::default(),
             checks: CheckBook::default(),
+            guards: Guards::default(),
             watched: Watched::default(),
             dependencies: Dependencies::default(),
             calls: CallQueue::new(late),
@@ -184,7 +191,9 @@ impl Cluster {
     /// The answer to one of the calls.
     pub(crate) fn reply(&mut self, id: CallId, reply: Reply, now: i64, next_id: &mut CallId) -> Outcome {
         let mut outcome = Outcome::default();
-        let Some(answered) = self.calls.answer(id, reply, now) else { return outcome };
+        let Some(answered) = self.calls.answer(id, reply, self.guards.threshold(), now) else {
+            return outcome;
+        };
         outcome.trouble = answered.trouble;
         let ((request, profile), reply) = (answered.call, answered.reply);
         if let (Some(key), Some(Reply::Failed(Failure { class: Class::NoKind, .. }))) =
@@ -218,9 +227,13 @@ impl Cluster {
         next_id: &mut CallId,
     ) -> Outcome {
         let mut outcome = Outcome::default();
-        if let Some(profile) = self.checks.asker(id).cloned() {
-            let ended = self.with_job(&profile, now, |job, context| job.checked(id, said, context));
-            self.end(&profile, ended, &mut outcome);
+        match self.checks.asker(id).cloned() {
+            None => {}
+            Some(Asker::Cluster) => self.guard_said(id, said, now, &mut outcome),
+            Some(Asker::Profile(profile)) => {
+                let ended = self.with_job(&profile, now, |job, context| job.checked(id, said, context));
+                self.end(&profile, ended, &mut outcome);
+            }
         }
         self.send(now, next_id, &mut outcome);
         outcome
@@ -241,6 +254,9 @@ impl Cluster {
     }
 
     fn begin(&mut self, profile: &ProfileId, now: i64, outcome: &mut Outcome) {
+        if self.is_unready() {
+            return;
+        }
         let ended = self.with_job(profile, now, Job::begin);
         self.end(profile, ended, outcome);
         self.look_at_later(profile, now, outcome);
@@ -329,6 +345,7 @@ impl Cluster {
     /// Sends as many calls as the budget allows.
     fn send(&mut self, now: i64, next_id: &mut CallId, outcome: &mut Outcome) {
         self.ask(now, outcome);
+        self.mind_guards(now, outcome);
         outcome.calls.extend(self.calls.take(now, next_id));
         outcome.checks.append(&mut self.checks.take_news());
         self.calls.wakes_at(now).into_iter().for_each(|at| outcome.wake(at));

@@ -129,6 +129,7 @@ impl Deployer {
         for asking in outcome.checks {
             step.effect(match asking {
                 Asking::Begin(id, check, account) => Effect::Check(cluster.clone(), id, check, account),
+                Asking::BeginGuard(id, check) => Effect::ClusterCheck(cluster.clone(), id, check),
                 Asking::End(id) => Effect::EndCheck(cluster.clone(), id),
             });
         }
@@ -141,6 +142,9 @@ impl Deployer {
         }
         if let Some(trouble) = outcome.trouble {
             self.note(ProblemKey::on(cluster, About::Cluster), trouble.map(Fault::from), step);
+        }
+        for (about, trouble) in outcome.guards {
+            self.note(ProblemKey::on(cluster, about), trouble.map(Fault::from), step);
         }
         if outcome.opened {
             self.opened(cluster, step);
@@ -316,6 +320,9 @@ impl Core for Deployer {
             ExternalInput::Unregistered(cluster) => {
                 self.unreachable(&cluster, step);
                 self.unregistered(&cluster, step);
+            }
+            ExternalInput::Guarded(cluster, checks) => {
+                self.with(&cluster, step, |state, next_id| state.guard(checks, now, next_id));
             }
             ExternalInput::Listed => self.all_registered(step),
             ExternalInput::Kinds(cluster, group) => {

@@ -36,6 +36,7 @@ mod request;
 mod summary;
 
 pub use checks::{CheckId, Outcome};
+pub use cluster::Guarded;
 pub use configuration::{Configuration, Owned, cluster_configuration};
 pub use deployer::{Config, Deployer};
 pub use drift::{MANAGER, Shown, Sight, Writer, own_fields};

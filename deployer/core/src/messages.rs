@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use sluice_api::model::Check;
+use sluice_api::model::{Check, ClusterCheck};
 use sluice_api::{ClusterRef, Gvk, ServiceAccount};
 use sluice_protocol::{CallId, JournalEntry, Problem};
 
 use crate::checks::{CheckId, Outcome};
+use crate::cluster::Guarded;
 use crate::configuration::Configuration;
 use crate::drift::Shown;
 use crate::report::Report;
@@ -22,6 +23,8 @@ pub enum ExternalInput {
     Unreachable(ClusterRef),
     /// A cluster is no longer registered.
     Unregistered(ClusterRef),
+    /// The registration of a cluster asks for these checks of the cluster as a whole from now on.
+    Guarded(ClusterRef, Guarded),
     /// Every registered cluster has been told by one of the two first.
     Listed,
     /// Kinds of this group came or went in a cluster.
@@ -30,7 +33,7 @@ pub enum ExternalInput {
     Reply(ClusterRef, CallId, Reply),
     /// What a watch of [`Effect::Watch`] shows.
     Shown(ClusterRef, Shown),
-    /// What comes of a check that [`Effect::Check`] asks for, whenever that is something else than before.
+    /// What comes of a check that [`Effect::Check`] or [`Effect::ClusterCheck`] asks for, whenever that is something else than before.
     Checked(ClusterRef, CheckId, Outcome),
 }
 
@@ -48,6 +51,8 @@ pub enum Effect {
     /// Ask this check in the cluster for this tenant, until the end is said or the next switch; answered by
     /// [`ExternalInput::Checked`].
     Check(ClusterRef, CheckId, Arc<Check>, Option<ServiceAccount>),
+    /// Ask this check of the cluster as a whole, as the last one.
+    ClusterCheck(ClusterRef, CheckId, Arc<ClusterCheck>),
     /// It need not be asked any more.
     EndCheck(ClusterRef, CheckId),
     /// Watch the metadata of everything of a kind that profiles have deployed, until the end is said or the next switch; answered by

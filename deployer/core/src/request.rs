@@ -138,6 +138,8 @@ pub struct Failure {
     pub class: Class,
     /// The server's words, with what to do.
     pub message: String,
+    /// How long the server asks to be left alone, microseconds; 0 where it does not.
+    pub retry_after: i64,
 }
 
 /// What follows from a failure.
@@ -293,6 +295,12 @@ impl Live {
 impl Failure {
     /// Makes it.
     pub fn new(class: Class, message: impl Into<String>) -> Self {
-        Self { class, message: message.into() }
+        Self { class, message: message.into(), retry_after: 0 }
+    }
+
+    /// The server asks to be left alone for so long, microseconds.
+    #[must_use]
+    pub fn after(self, retry_after: i64) -> Self {
+        Self { retry_after, ..self }
     }
 }

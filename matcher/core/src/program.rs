@@ -46,7 +46,14 @@ impl Program {
     /// # Errors
     /// The field and the reason.
     pub fn compile(manifest: &Value) -> Result<Self> {
-        let source = EventSource::read(manifest)?;
+        Self::of(EventSource::read(manifest)?)
+    }
+
+    /// Compiles an EventSource that was read.
+    ///
+    /// # Errors
+    /// The field and the reason.
+    pub fn of(source: EventSource) -> Result<Self> {
         let compile = |selector| Condition::compile(&source.name, selector);
         Ok(Self { conditions: source.selectors.iter().map(compile).collect::<Result<_, _>>()?, source })
     }

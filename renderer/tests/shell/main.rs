@@ -8,7 +8,7 @@ use sluice_bus::{Bus, ReadSpec, interest_feed, look, problem_feed};
 use sluice_kube::client_of_kubeconfig;
 use sluice_protocol::interest::{Complete, Interest};
 use sluice_protocol::rows::{Cause, Desired, ReportMeta, State, Status};
-use sluice_protocol::{Body, Meta, Publish, Revision, Role, Row, Shard, Subject, Table, View};
+use sluice_protocol::{Body, Capabilities, Meta, Publish, Revision, Role, Row, Shard, Subject, Table, View};
 use sluice_renderer::{ChartSettings, Settings};
 use sluice_runtime::Context;
 use sluice_runtime::kit::{self, Server};
@@ -266,6 +266,28 @@ async fn a_trigger_says_on_which_clusters_it_is_and_what_became_of_it_there() {
             kit::until(|| says("Provisioned", "True")).await;
             let status = status().unwrap();
             assert_eq!(status["matchingClusters"][0]["name"], "c");
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cluster_whose_agent_has_spoken_has_labels_for_selectors_beside_its_own() {
+    let place = Stand::start().await;
+    place
+        .render(async |bus| {
+            let capabilities = Capabilities { version: "v1.33.4+x".into(), ..Capabilities::default() };
+            let body = Body::value(serde_json::to_vec(&capabilities).unwrap());
+            kit::write(bus, [Publish::new(Capabilities::subject(&cluster()), body, 1)]).await;
+            let label = |name: &str| {
+                let found = place.fleet.get(MANAGEMENT, LIB, "SveltosCluster", "default", "c").unwrap();
+                found["metadata"]["labels"][name].as_str().map(str::to_owned)
+            };
+            kit::until(|| label("projectsveltos.io/k8s-version").is_some()).await;
+            assert_eq!(label("projectsveltos.io/k8s-version").unwrap(), "v1.33.4");
+            assert_eq!(
+                (label("sveltos-agent").unwrap(), label("env").unwrap()),
+                ("present".into(), "fv".into())
+            );
         })
         .await;
 }

@@ -1,19 +1,18 @@
 //! The deployer of one shard.
 
 use rand::Rng as _;
-use sluice_api::{ClusterRef, MANAGEMENT, ProfileId};
+use sluice_api::{ClusterRef, MANAGEMENT};
 use sluice_deployer_core as deployer;
 use sluice_deployer_core::{CheckId, Class, Failure, Reply, Request, Shown};
-use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{CallId, Shard, Subject, Table};
 
+use super::forbidden::{forbidden, goes_with_its_maker, in_spite_of, readiness};
 use super::kind_watch::KindWatch;
 use super::{FORGET_AFTER, SHARDS};
-use crate::api_server::{ApiServer, Written};
-use crate::checks::{History, LATE, version};
+use crate::api_server::Written;
 use crate::coverage::Fault;
-use crate::management::{Addon, Management, SERVERS};
+use crate::management::{Addon, SERVERS};
 use crate::membership::MEMBER_TTL;
 use crate::refusals::proxy_answer;
 use crate::role::{Link, Role, Seat};
@@ -33,6 +32,8 @@ pub(crate) struct DeployerRole {
     asked: Vec<AskedCheck>,
     /// Kinds whose deployed objects are watched.
     watches: Vec<KindWatch>,
+    /// Clusters of which it was said what is asked before their first add-on.
+    guarded: usize,
     /// Whether it was said that every registered cluster has been told.
     listed: bool,
     life: u64,
@@ -81,6 +82,7 @@ impl DeployerRole {
             replies: Vec::new(),
             asked: Vec::new(),
             watches: Vec::new(),
+            guarded: 0,
             listed: false,
             life: 0,
             newer: false,
@@ -149,19 +151,18 @@ impl DeployerRole {
             let failure = proxy_answer(&call.request, world.random.random_bool(0.5));
             return self.reply(call, Reply::Failed(failure));
         }
-        if let Some(violation) = forbidden(server, &call.request, &world.management, &world.history) {
-            world.violation.get_or_insert(format!("{}: {violation}", call.cluster.name));
+        let name = call.cluster.name.as_str();
+        if let Some(violation) = forbidden((name, server), &call.request, &world.management, &world.history) {
+            world.violation.get_or_insert(format!("{name}: {violation}"));
         }
         let (reply, written) = server.call(&call.request, held);
-        for in_spite_of in [in_spite_of_pause, in_spite_of_check] {
-            let violation = written.as_ref().and_then(|written| in_spite_of(world, &call, written));
-            world.violation = world.violation.take().or(violation);
-        }
-        let Some(server) = world.clusters.get_mut(call.cluster.name.as_str()) else { return };
+        let violation = written.as_ref().and_then(|written| in_spite_of(world, name, &call.request, written));
+        world.violation = world.violation.take().or(violation);
+        let Some(server) = world.clusters.get_mut(name) else { return };
         if let (Request::Delete { key, .. }, Some(_)) = (&call.request, &written)
             && server.adopted.contains(key)
         {
-            let violation = format!("{}: {key} is deleted, and is a user's", call.cluster.name);
+            let violation = format!("{name}: {key} is deleted, and is a user's");
             world.violation.get_or_insert(violation);
         }
         if goes_with_its_maker(server, &world.management) {
@@ -202,56 +203,6 @@ impl DeployerRole {
             self.replies.push(deployer::ExternalInput::Reply(call.cluster, call.id, reply));
         }
     }
-}
-
-/// Why a call that would be carried out must not be made.
-fn forbidden(
-    server: &ApiServer,
-    request: &Request,
-    management: &Management,
-    history: &History,
-) -> Option<String> {
-    let Request::WriteInventory { inventory, against } = request else { return None };
-    let stored = server.inventories.get(&inventory.id())?;
-    // Another maker of the name may deploy what it has.
-    let again = stored.inventory.complete && !inventory.complete && stored.inventory.cause == inventory.cause;
-    let again = again && management.is_once(history.now);
-    let again = again && against.as_ref() == Some(&stored.version) && !history.is_excused();
-    again.then(|| format!("{} is deployed again, and should be once", inventory.id()))
-}
-
-/// Whether what the user's profile is called was deployed by another maker of the name, which is gone, or refused since the profile
-/// is there. It goes, however late, as long as the profile is paused and asks for nothing.
-fn goes_with_its_maker(server: &ApiServer, management: &Management) -> bool {
-    let own = ProfileId { namespace: String::new(), name: Addon::Own.name().into() };
-    let of_event =
-        server.inventories.get(&own).is_some_and(|stored| matches!(stored.inventory.cause, Cause::Event(_)));
-    of_event && management.last_edit_of_profile().is_some()
-}
-
-/// What was written although its cluster, or its profile, is paused.
-fn in_spite_of_pause(world: &World, call: &Call, written: &Written) -> Option<String> {
-    let (name, key) = (&call.cluster.name, &written.key);
-    let (management, history) = (&world.management, &world.history);
-    if management.paused_since(name).is_some_and(|since| world.now - since > LATE) {
-        return Some(format!("{name}: {key} is written, and the cluster is paused"));
-    }
-    // Another maker of the name is not paused.
-    let alone = world.now - history.rival_at > LATE;
-    let edit = written.new.as_ref().filter(|_| key.name == "own" && alone).map(|new| version(new, "edit"));
-    let too_new = edit.zip(management.last_edit_of_profile()).is_some_and(|(edit, last)| edit > last);
-    too_new.then(|| format!("{name}: {key} has edit {edit:?}, and its profile is paused"))
-}
-
-/// What was written although a check of its profile fails.
-fn in_spite_of_check(world: &World, call: &Call, written: &Written) -> Option<String> {
-    let (name, key) = (&call.cluster.name, &written.key);
-    let is_gated = matches!(call.request, Request::Apply { .. } | Request::Delete { .. });
-    let ill_for = world.clusters.get(name.as_str())?.ill_for(world.now)?;
-    // Another maker of the name asks for no check.
-    let alone = world.now - world.history.rival_at > LATE;
-    (is_gated && alone && key.name == "own" && ill_for > LATE)
-        .then(|| format!("{name}: {key} is written, and a check fails"))
 }
 
 /// A registered cluster is reached over its way unless it is paused, and so is the management cluster.
@@ -312,6 +263,10 @@ impl Role for DeployerRole {
     }
 
     fn external(&mut self, world: &mut World, link: Link) -> Option<deployer::ExternalInput> {
+        if let Some((name, _)) = self.clusters.get(self.guarded) {
+            self.guarded += 1;
+            return Some(deployer::ExternalInput::Guarded(cluster_ref(name), readiness(name)));
+        }
         let mut clusters = self.clusters.iter_mut();
         if let Some((name, told)) = clusters.find(|(name, told)| standing(world, name) != *told) {
             *told = standing(world, name);
@@ -352,6 +307,7 @@ impl Role for DeployerRole {
         !self.calls.is_empty()
             || !self.replies.is_empty()
             || !self.listed
+            || self.guarded < self.clusters.len()
             || self.check_news(world).is_some()
             || self.drift_news(world).is_some()
             || self.clusters.iter().any(|(name, told)| standing(world, name) != *told)
@@ -360,7 +316,7 @@ impl Role for DeployerRole {
     fn effect(&mut self, world: &mut World, effect: deployer::Effect) {
         let (cluster, id, request) = match effect {
             deployer::Effect::Call(cluster, id, request) => (cluster, id, request),
-            deployer::Effect::Check(cluster, id, ..) => {
+            deployer::Effect::Check(cluster, id, ..) | deployer::Effect::ClusterCheck(cluster, id, _) => {
                 return self.asked.push(AskedCheck { cluster, id, told: None });
             }
             deployer::Effect::EndCheck(cluster, id) => {

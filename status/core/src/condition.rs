@@ -99,7 +99,7 @@ pub(crate) fn status(
         put("conditions", json!([condition]));
         if !is_cluster {
             put("agentFailureMessage", text);
-        } else if problems.iter().any(|problem| problem.stage != AGENT) {
+        } else if problems.iter().any(|problem| is_about_health(problem)) {
             // Sets may leave out who is down, and that takes add-ons away: it is for who applies them to say.
             put("connectionStatus", "Down".into());
             put("failureMessage", text);
@@ -116,6 +116,12 @@ pub(crate) fn status(
         }
     }
     status.into()
+}
+
+/// Whether a problem says that a cluster is not well or cannot be reached. Agents may be in the hands of who owns the cluster; what a
+/// registration says wrong is nothing against its cluster, and one that is not ready yet may be well.
+fn is_about_health(problem: &ProblemRow) -> bool {
+    problem.stage != AGENT && !matches!(problem.about, Some(About::Registration | About::Readiness))
 }
 
 /// Whether somebody else says that a cluster is down.

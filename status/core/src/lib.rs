@@ -8,9 +8,11 @@
 #![forbid(unsafe_code)]
 
 mod cluster_set;
+mod clusters;
 mod condition;
 mod dependencies;
 mod event;
+mod labels;
 mod object;
 mod rollout;
 mod status;

@@ -13,6 +13,7 @@ use sluice_protocol::subject::NameHash;
 use sluice_protocol::{ProblemRow, Row, Shard};
 
 use crate::condition;
+use crate::labels::Labels;
 
 /// A profile on a cluster, and the shard of the renderer that it is for.
 pub(crate) type RowKey = (ClusterRef, Shard, ProfileId);
@@ -32,6 +33,8 @@ pub(crate) struct KnownObject {
     pub(crate) problems: BTreeMap<(String, String, String), ProblemRow>,
     /// Shared with whom else they count for: most have one, and a node of a tree has room for eleven.
     pub(crate) rows: BTreeMap<Arc<RowKey>, Arc<StatusRow>>,
+    /// Of a cluster, which labels it has for selectors.
+    pub(crate) labels: Labels,
     /// What was last asked for.
     pub(crate) wanted: Option<Value>,
     /// When it is looked at.

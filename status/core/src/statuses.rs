@@ -20,6 +20,7 @@ use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::NameHash;
 use sluice_protocol::{ProblemRow, Row, Shard, Subject};
 
+use crate::clusters::Clusters;
 use crate::dependencies::KnownDependencies;
 use crate::object::{GeneratedProfile, KnownObject, RowKey, StatusRow, hash, name_hash};
 use crate::rollout::Rollout;
@@ -51,8 +52,7 @@ pub struct Statuses {
     /// When all that say where they apply are to be looked at. A thousand clusters that are read are a thousand changes of what they
     /// apply to, and one look.
     all_due: Option<i64>,
-    /// Versions of clusters whose agents have spoken.
-    versions: BTreeMap<ObjectKey, String>,
+    clusters: Clusters,
 }
 
 /// What is to be written to the management cluster.
@@ -60,6 +60,8 @@ pub struct Statuses {
 pub struct Writes {
     /// What objects of users say of themselves.
     pub statuses: Vec<(ObjectKey, Value)>,
+    /// Labels that some of these should have besides.
+    pub labels: BTreeMap<ObjectKey, Value>,
     /// Kubernetes Events about them.
     pub events: Vec<(ObjectKey, Value)>,
 }
@@ -81,7 +83,7 @@ impl Statuses {
             made_rows: HashMap::new(),
             due: BTreeSet::new(),
             all_due: None,
-            versions: BTreeMap::new(),
+            clusters: Clusters::default(),
         }
     }
 
@@ -109,6 +111,7 @@ impl Statuses {
             known.there = (!gone).then(|| object.get("status").cloned().unwrap_or_default());
             object::text(object, &["metadata", "uid"]).clone_into(&mut known.uid);
             known.hash = hash(object.get("spec"));
+            known.labels.there(object);
             if gone {
                 known.wanted = None;
             }
@@ -151,14 +154,8 @@ impl Statuses {
     /// is no longer registered.
     pub fn capabilities(&mut self, cluster: &ClusterRef, version: Option<&str>, now: i64) {
         let Some(key) = registration(cluster).filter(|key| self.is_mine(key)) else { return };
-        let known = self.versions.get(&key).map(String::as_str);
-        match version {
-            Some(version) if known != Some(version) => {
-                self.versions.insert(key.clone(), version.to_owned());
-                self.look_at(&self.shared(key), now);
-            }
-            Some(_) => {}
-            None => drop(self.versions.remove(&key)),
+        if self.clusters.set_version(&key, version) {
+            self.look_at(&self.shared(key), now);
         }
     }
 
@@ -216,7 +213,8 @@ impl Statuses {
 
     /// When there is something to do next.
     pub fn next(&self) -> Option<i64> {
-        self.due.first().map(|(at, _)| *at).into_iter().chain(self.all_due).min()
+        let first = self.due.first().map(|(at, _)| *at);
+        first.into_iter().chain(self.all_due).chain(self.clusters.next()).min()
     }
 
     /// What objects should say from now on and do not yet.
@@ -225,10 +223,14 @@ impl Statuses {
         if self.all_due.take_if(|at| *at <= now).is_some() {
             self.look_at_all(now);
         }
+        self.clusters.take_turned(now).iter().for_each(|key| self.look_at(key, now));
         while self.due.first().is_some_and(|(at, _)| *at <= now)
             && let Some((_, key)) = self.due.pop_first()
         {
             if let Some((status, event)) = self.look(&key, now) {
+                let known = self.objects.get_mut(&key);
+                let labels = known.and_then(|known| known.labels.ask(self.clusters.version(&key)?, now));
+                writes.labels.extend(labels.map(|labels| (ObjectKey::clone(&key), labels)));
                 writes.statuses.push((ObjectKey::clone(&key), status));
                 writes.events.extend(event);
             }
@@ -237,7 +239,7 @@ impl Statuses {
     }
 
     /// What the object should say, and the Event that is due because of it.
-    fn look(&mut self, key: &ObjectKey, now: i64) -> Option<(Value, Option<(ObjectKey, Value)>)> {
+    fn look(&mut self, key: &Arc<ObjectKey>, now: i64) -> Option<(Value, Option<(ObjectKey, Value)>)> {
         let known = self.objects.get_mut(key)?;
         known.due = None;
         if known.there.is_none() && known.made.is_some() {
@@ -251,9 +253,12 @@ impl Statuses {
             return None;
         }
         let known = self.objects.get(key)?;
-        let status = self.status(key, known, now);
+        let mut status = self.status(key, known, now);
+        self.clusters.say_when(&self.fleet, key, &mut status, now);
         let known = self.objects.get_mut(key)?;
-        if !status::is_news(known, key, &status) {
+        let lacks_labels =
+            self.clusters.version(key).is_some_and(|version| known.labels.is_due(version, now));
+        if !status::is_news(known, key, &status) && !lacks_labels {
             return None;
         }
         let event = event::of(key, &known.uid, known.before(), &status, now);
@@ -302,7 +307,7 @@ impl Statuses {
                 Rollout::of_profile(&id, self.profiles.get(&id), known, (&self.fleet, &self.dependencies))
             }
             _ => {
-                let version = self.versions.get(key).map(String::as_str);
+                let version = self.clusters.version(key);
                 return condition::status(key, &problems, version, known.there.as_ref(), now);
             }
         };

@@ -1,9 +1,14 @@
 //! Registered clusters.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
+use super::cluster_check::ClusterChecks;
+use super::pause::Pause;
 use super::read::Field;
 use crate::cluster::{ClusterKind, ClusterRef};
+use crate::error::FieldError;
 use crate::identity;
 use crate::object::{self, Gvk, ObjectKey};
 
@@ -12,12 +17,14 @@ use crate::object::{self, Gvk, ObjectKey};
 pub struct Cluster {
     /// Kind, namespace and name of the registration.
     pub id: ClusterRef,
-    /// Whether its user asked to leave it alone.
-    pub paused: bool,
+    /// When it is left alone.
+    pub pause: Pause,
+    /// What is asked of it as a whole; a mistake is told where they are asked.
+    pub checks: Option<Arc<Result<ClusterChecks, FieldError>>>,
     /// Where its kubeconfig is.
     pub kubeconfig: KubeconfigRef,
     /// The registration, which templates see as `.Cluster`.
-    pub object: std::sync::Arc<Value>,
+    pub object: Arc<Value>,
 }
 
 /// The Secret with a cluster's kubeconfig, in the namespace of the registration.
@@ -31,7 +38,7 @@ pub struct KubeconfigRef {
 
 impl Cluster {
     /// Reads a `SveltosCluster` or a Cluster API `Cluster`; `None` for other kinds.
-    pub fn read(object: &std::sync::Arc<Value>) -> Option<Self> {
+    pub fn read(object: &Arc<Value>) -> Option<Self> {
         let (kind, suffix) = match object::text(object, &["kind"]) {
             "SveltosCluster" => (ClusterKind::Sveltos, "sveltos-kubeconfig"),
             "Cluster" => (ClusterKind::Capi, "kubeconfig"),
@@ -47,7 +54,8 @@ impl Cluster {
         let standard = format!("{}-{suffix}", id.name);
         let standard_key = (kind == ClusterKind::Capi).then(|| "value".to_owned());
         Some(Self {
-            paused: spec.get("paused").flag().unwrap_or(false),
+            pause: Pause::read(object),
+            checks: ClusterChecks::read(object).transpose().map(Arc::new),
             kubeconfig: KubeconfigRef {
                 secret: own("kubeconfigName").unwrap_or(standard),
                 key: own("kubeconfigKeyName").or(standard_key),
@@ -113,8 +121,6 @@ impl Cluster {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use serde_json::json;
 
     use super::*;
@@ -130,7 +136,7 @@ mod tests {
         );
         let own = read(json!({"kubeconfigName": "k", "kubeconfigKeyName": "value", "paused": true}));
         assert_eq!(own.kubeconfig, KubeconfigRef { secret: "k".into(), key: Some("value".into()) });
-        assert!(own.paused && own.id.to_string() == "sveltos:default/c");
+        assert!(own.pause.at(0).is_some() && own.id.to_string() == "sveltos:default/c");
     }
 
     fn capi(spec: Value, status: Value) -> Cluster {

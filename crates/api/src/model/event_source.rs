@@ -108,7 +108,7 @@ impl CelRule {
 // === impl ResourceSelector ===
 
 impl ResourceSelector {
-    fn read(item: &Field<'_>, script: &str) -> Result<Self, FieldError> {
+    pub(super) fn read(item: &Field<'_>, script: &str) -> Result<Self, FieldError> {
         let gvk = Gvk {
             group: item.get("group").text()?,
             version: item.get("version").required_text()?,

@@ -25,8 +25,6 @@ pub struct Ignored {
 pub enum FieldLocation {
     /// A field of the spec.
     Field(&'static str),
-    /// A field of the spec that servers set to this number where nobody does.
-    Number(&'static str, i64),
     /// An annotation.
     Annotation(&'static str),
     /// A label.
@@ -43,7 +41,7 @@ const fn field(kinds: &'static [&'static str], name: &'static str, why: &'static
 }
 
 /// Everything that is accepted and has no effect.
-pub const IGNORED: [Ignored; 11] = [
+pub const IGNORED: [Ignored; 7] = [
     field(
         PROFILES,
         "reloader",
@@ -52,21 +50,9 @@ pub const IGNORED: [Ignored; 11] = [
     field(&["RoleRequest"], "expirationSeconds", "has no effect: Sluice issues no tokens"),
     field(
         SVELTOS_CLUSTERS,
-        "activeWindow",
-        "has no effect: the cluster is updated at any time; spec.paused keeps everything as it is",
-    ),
-    field(
-        SVELTOS_CLUSTERS,
         "tokenRequestRenewalOption",
         "has no effect: the kubeconfig is used as its Secret has it, and read again when that changes",
     ),
-    Ignored {
-        kinds: SVELTOS_CLUSTERS,
-        at: FieldLocation::Number("consecutiveFailureThreshold", 3),
-        why: "has no effect: the cluster is called Down when it cannot be reached",
-    },
-    field(SVELTOS_CLUSTERS, "readinessChecks", "has no effect: checks are not run by this version"),
-    field(SVELTOS_CLUSTERS, "livenessChecks", "has no effect: checks are not run by this version"),
     field(
         SVELTOS_CLUSTERS,
         "pullMode",
@@ -89,7 +75,7 @@ impl FieldLocation {
     /// The path in an object.
     fn path(self) -> String {
         match self {
-            Self::Field(name) | Self::Number(name, _) => format!("spec.{name}"),
+            Self::Field(name) => format!("spec.{name}"),
             Self::Annotation(name) => format!("metadata.annotations.{name}"),
             Self::Label(name) => format!("metadata.labels.{name}"),
         }
@@ -99,7 +85,6 @@ impl FieldLocation {
         let spec = |name: &str| object::at(object, &["spec", name]).filter(|value| says_something(value));
         match self {
             Self::Field(name) => spec(name).is_some(),
-            Self::Number(name, usual) => spec(name).is_some_and(|value| value.as_i64() != Some(usual)),
             Self::Annotation(name) => object::annotation(object, name).is_some(),
             Self::Label(name) => object::label(object, name).is_some(),
         }
@@ -147,9 +132,9 @@ mod tests {
             "spec": {"syncMode": "Continuous", "reloader": false}});
         assert!(paths(nothing).is_empty());
         let cluster = json!({"kind": "SveltosCluster", "metadata": {"name": "c", "annotations": {"sharding.projectsveltos.io/key": "s"}},
-            "spec": {"pullMode": true, "consecutiveFailureThreshold": 3, "activeWindow": {"from": "0 0 * * *"}, "readinessChecks": [], "livenessChecks": {}}});
+            "spec": {"pullMode": true, "consecutiveFailureThreshold": 3, "workloadIdentity": {"provider": "AWS"}, "readinessChecks": [], "livenessChecks": {}}});
         let expected =
-            ["spec.activeWindow", "spec.pullMode", "metadata.annotations.sharding.projectsveltos.io/key"];
+            ["spec.pullMode", "spec.workloadIdentity", "metadata.annotations.sharding.projectsveltos.io/key"];
         assert_eq!(paths(cluster), expected);
         assert!(paths(json!({"kind": "EventSource", "spec": {"pullMode": true}})).is_empty());
         assert_eq!(
@@ -173,10 +158,9 @@ mod tests {
         let mut known: Vec<String> = IGNORED
             .iter()
             .map(|one| match one.at {
-                FieldLocation::Field(name)
-                | FieldLocation::Number(name, _)
-                | FieldLocation::Annotation(name)
-                | FieldLocation::Label(name) => name.to_owned(),
+                FieldLocation::Field(name) | FieldLocation::Annotation(name) | FieldLocation::Label(name) => {
+                    name.to_owned()
+                }
             })
             .collect();
         told.sort();

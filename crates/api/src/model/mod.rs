@@ -6,6 +6,7 @@
 mod annotation;
 mod check;
 mod cluster;
+mod cluster_check;
 mod cluster_set;
 mod criteria;
 mod dependencies;
@@ -18,6 +19,7 @@ mod helm;
 mod ignored;
 mod pace;
 mod patch;
+mod pause;
 mod profile;
 mod read;
 mod resources;
@@ -30,6 +32,7 @@ mod trigger;
 
 pub use check::{Check, CheckPoint, CheckedObjects, Metrics, ServiceAddress};
 pub use cluster::{Cluster, KubeconfigRef};
+pub use cluster_check::{ClusterCheck, ClusterChecks};
 pub use cluster_set::{ClusterSet, ClusterSetId};
 pub use criteria::Criteria;
 pub use dependencies::{Dependencies, prerequisites};
@@ -42,6 +45,7 @@ pub use helm::{ChartAccess, ChartOptions, HelmChart, SecretRef};
 pub use ignored::{FieldLocation, IGNORED, Ignored, ignored};
 pub use pace::{DEBOUNCE, MAX_PER_MINUTE, Pace, SUSPEND, TTL};
 pub use patch::{PatchContent, PatchSpec};
+pub use pause::{PAUSED_UNTIL, Pause, Paused};
 pub use profile::{Deployment, PolicyRef, Profile, Sharing, SpecCommon};
 pub use resources::{Attention, Generator, ResourceRef};
 pub use rollout::{

@@ -9,7 +9,7 @@ use kube::Client;
 use serde_json::Value;
 use sluice_api::model::{Cluster, EventSource, LIB_GROUP, Trigger, management_kinds};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, object};
-use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, look_each, look_until};
+use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, look_each, look_until, now_micros};
 use sluice_protocol::rows::{Desired, Status};
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{ProblemRow, Shard, Subject, Table};
@@ -34,6 +34,8 @@ const ONE_BY_ONE: usize = 16;
 pub struct Facts {
     /// The cluster that the question is about.
     pub cluster: ClusterRef,
+    /// When the question was asked, microseconds since 1970.
+    pub now: i64,
     /// Number of shards of every table; 1 where the bus is away.
     pub shards: u16,
     /// The objects of the management cluster that may count; or why they are not known.
@@ -80,7 +82,7 @@ pub async fn gather(
         }
         Err(error) => Err(error),
     };
-    Facts { cluster, shards, management, on_bus }
+    Facts { cluster, now: now_micros(), shards, management, on_bus }
 }
 
 async fn in_time<T, E: ToString>(who: &str, work: impl Future<Output = Result<T, E>>) -> Result<T, String> {

@@ -71,6 +71,7 @@ pub(super) fn well() -> Facts {
     };
     Facts {
         cluster: cluster("a"),
+        now: 0,
         shards: 1,
         management: Ok(management.into_iter().map(Arc::new).collect()),
         on_bus: Ok(on_bus),
@@ -174,6 +175,10 @@ fn a_cluster_is_registered_not_paused_and_selected() {
     });
     broken("cluster", "is paused", |facts| {
         replace(facts, registration("a", &json!({"env": "fv"}), &json!({"paused": true})));
+    });
+    broken("cluster", "paused: its active window opens at 1970-01-02T20:00:00Z", |facts| {
+        let window = json!({"activeWindow": {"from": "0 20 * * 5", "to": "0 7 * * 1"}});
+        replace(facts, registration("a", &json!({"env": "fv"}), &window));
     });
     broken("clusters", "no registered cluster", |facts| {
         replace(facts, registration("a", &json!({}), &json!({})));

@@ -204,11 +204,13 @@ pub(super) fn registered(facts: &Facts, steps: &mut Steps) -> Option<Cluster> {
             let says = format!("{} is not registered; {others}", facts.cluster.path());
             steps.no("cluster", says, "register it: a SveltosCluster and the Secret with its kubeconfig");
         }
-        Some(cluster) if cluster.paused => {
-            let says = format!("{} is paused: nothing is changed there", cluster.id.path());
-            steps.no("cluster", says, "set spec.paused of its registration to false");
-        }
-        Some(cluster) => steps.yes("cluster", format!("{} is registered", cluster.id.path())),
+        Some(cluster) => match cluster.pause.at(facts.now) {
+            Some(paused) => {
+                let says = format!("{} is {paused}; nothing is changed there meanwhile", cluster.id.path());
+                steps.no("cluster", says, paused.remedy());
+            }
+            None => steps.yes("cluster", format!("{} is registered", cluster.id.path())),
+        },
     }
     found
 }

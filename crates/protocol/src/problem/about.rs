@@ -17,6 +17,12 @@ pub enum About {
     Cluster,
     /// How the cluster is reached.
     Kubeconfig,
+    /// What its registration says.
+    Registration,
+    /// Whether the cluster is ready for its first add-on.
+    Readiness,
+    /// Whether the cluster is well.
+    Liveness,
     /// What is asked of the cluster: its interest row.
     Interest,
     /// The version and the kinds of the cluster.
@@ -75,7 +81,9 @@ impl About {
     /// The object that a user can mend: what a user wrote, or the registration of the cluster that the problem is of.
     pub fn user_object(&self, cluster: Option<&ClusterRef>) -> Option<ObjectKey> {
         match self {
-            Self::Cluster | Self::Kubeconfig => cluster.and_then(registration),
+            Self::Cluster | Self::Kubeconfig | Self::Registration | Self::Readiness | Self::Liveness => {
+                cluster.and_then(registration)
+            }
             Self::Source(name) | Self::Match(name, _) => Some(user_object("EventSource", "", name)),
             Self::Trigger(id) => Some(user_object(id.kind(), "", id.name())),
             Self::Event(event) => Some(user_object(event.trigger.kind(), "", event.trigger.name())),
@@ -121,6 +129,9 @@ impl About {
         match self {
             Self::Cluster => "cluster",
             Self::Kubeconfig => "kubeconfig",
+            Self::Registration => "registration",
+            Self::Readiness => "readiness",
+            Self::Liveness => "liveness",
             Self::Interest => "interest",
             Self::Capabilities => "capabilities",
             Self::Watch(_) | Self::ManagementWatch(_) => "watch",
@@ -148,6 +159,9 @@ impl fmt::Display for About {
         match self {
             Self::Cluster => f.write_str("cluster"),
             Self::Kubeconfig => f.write_str("kubeconfig"),
+            Self::Registration => f.write_str("registration"),
+            Self::Readiness => f.write_str("readiness of the cluster"),
+            Self::Liveness => f.write_str("liveness of the cluster"),
             Self::Interest => f.write_str("interest"),
             Self::Capabilities => f.write_str("what the cluster can do"),
             Self::Watch(gvk) => write!(f, "watch of {gvk}"),

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
-use sluice_api::model::{Cluster, KubeconfigRef, LIB_GROUP, capi_cluster};
-use sluice_api::{ClusterRef, Gvk, object};
+use sluice_api::model::{Cluster, ClusterChecks, KubeconfigRef, LIB_GROUP, Pause, capi_cluster};
+use sluice_api::{ClusterRef, FieldError, Gvk, object};
 
 use super::{Access, ClusterFeed};
 use sluice_kube::{Trust, WatchEvent, remedy_of_denial};
@@ -38,7 +38,8 @@ pub(super) struct Registrations {
 #[derive(PartialEq)]
 struct Registration {
     kubeconfig: KubeconfigRef,
-    paused: bool,
+    pause: Pause,
+    checks: Option<Arc<Result<ClusterChecks, FieldError>>>,
 }
 
 /// Whose access may have changed.
@@ -71,24 +72,41 @@ impl Registrations {
         Self { proxies, ..Self::default() }
     }
 
-    /// Takes what a watch says; `feed` learns the accesses that are others now.
-    pub(super) fn take(&mut self, kind: RegistrationKind, event: WatchEvent, feed: &ClusterFeed) {
+    /// Takes what a watch says; `feed` learns the accesses that are others now. `now` is microseconds since 1970, here and below.
+    pub(super) fn take(&mut self, kind: RegistrationKind, event: WatchEvent, now: i64, feed: &ClusterFeed) {
         let touched = self.note(kind, event);
         if RegistrationKind::ALL.iter().any(|kind| !self.listed.contains(kind)) {
             return;
         }
+        self.tell(touched, now, feed);
+    }
+
+    /// Tells of the clusters whose pauses have begun or ended by themselves.
+    pub(super) fn turn(&self, now: i64, feed: &ClusterFeed) {
+        if feed.is_synced() {
+            let timed = self.clusters.iter().filter(|(_, registered)| registered.pause.is_timed());
+            timed.for_each(|((kind, id), _)| self.publish(*kind, id, now, feed));
+        }
+    }
+
+    /// When a pause begins or ends by itself.
+    pub(super) fn next(&self, now: i64) -> Option<i64> {
+        self.clusters.values().filter_map(|registered| registered.pause.next(now)).min()
+    }
+
+    fn tell(&self, touched: Touched, now: i64, feed: &ClusterFeed) {
         match touched {
             Touched::None => {}
-            Touched::Cluster(kind, id) => self.publish(kind, &id, feed),
+            Touched::Cluster(kind, id) => self.publish(kind, &id, now, feed),
             Touched::UsersOf(namespace, secret) => {
                 let uses = |id: &ClusterRef, registered: &Registration| {
                     id.namespace == namespace && registered.kubeconfig.secret == secret
                 };
                 let users = self.clusters.iter().filter(|((_, id), registered)| uses(id, registered));
-                users.for_each(|((kind, id), _)| self.publish(*kind, id, feed));
+                users.for_each(|((kind, id), _)| self.publish(*kind, id, now, feed));
             }
             Touched::All => {
-                self.clusters.keys().for_each(|(kind, id)| self.publish(*kind, id, feed));
+                self.clusters.keys().for_each(|(kind, id)| self.publish(*kind, id, now, feed));
                 let known: BTreeSet<&ClusterRef> = self.clusters.keys().map(|(_, id)| id).collect();
                 let gone = feed.keys().into_iter().filter(|id| !known.contains(id));
                 gone.for_each(|id| withdraw(&id, feed));
@@ -147,8 +165,8 @@ impl Registrations {
             let was = self.clusters.remove(&(kind, cluster.id.clone())).is_some();
             return if was { Touched::Cluster(kind, cluster.id) } else { Touched::None };
         }
-        let Cluster { id, kubeconfig, paused, .. } = cluster;
-        let (key, registered) = ((kind, id.clone()), Registration { kubeconfig, paused });
+        let Cluster { id, kubeconfig, pause, checks, .. } = cluster;
+        let (key, registered) = ((kind, id.clone()), Registration { kubeconfig, pause, checks });
         // Its status is written all the time.
         if self.clusters.get(&key) == Some(&registered) {
             return Touched::None;
@@ -157,13 +175,15 @@ impl Registrations {
         Touched::Cluster(kind, id)
     }
 
-    fn publish(&self, kind: RegistrationKind, id: &ClusterRef, feed: &ClusterFeed) {
+    fn publish(&self, kind: RegistrationKind, id: &ClusterRef, now: i64, feed: &ClusterFeed) {
         let Some(registered) = self.clusters.get(&(kind, id.clone())) else { return withdraw(id, feed) };
         let named = &registered.kubeconfig;
         let secret = self.secrets.get(&(id.namespace.clone(), named.secret.clone()));
         let kubeconfig = Some(kubeconfig(named, secret).map(Into::into));
         let trust = Trust::Registered { proxies: self.proxies };
-        let access = Access { cluster: id.clone(), kubeconfig, trust, paused: registered.paused };
+        let paused = registered.pause.at(now).is_some();
+        let checks = registered.checks.clone();
+        let access = Access { cluster: id.clone(), kubeconfig, trust, paused, checks };
         if feed.get(id).as_ref() != Some(&access) {
             feed.put(id.clone(), access);
         }
@@ -172,7 +192,7 @@ impl Registrations {
 
 fn withdraw(id: &ClusterRef, feed: &ClusterFeed) {
     let trust = Trust::Registered { proxies: false };
-    feed.remove(id, Access { cluster: id.clone(), kubeconfig: None, trust, paused: false });
+    feed.remove(id, Access { cluster: id.clone(), kubeconfig: None, trust, paused: false, checks: None });
 }
 
 fn place(object: &Value) -> (String, String) {
@@ -252,7 +272,7 @@ mod tests {
         }
 
         fn take(&mut self, kind: RegistrationKind, event: WatchEvent) {
-            self.registrations.take(kind, event, &self.feed);
+            self.registrations.take(kind, event, 0, &self.feed);
         }
 
         fn access(&self, name: &str) -> Option<Result<String, String>> {
@@ -326,6 +346,25 @@ mod tests {
         assert!(told.try_recv().unwrap().paused);
         fixture.take(RegistrationKind::Sveltos, WatchEvent::Applied(cluster("a", json!({"paused": false}))));
         assert!(!told.try_recv().unwrap().paused);
+    }
+
+    #[test]
+    fn a_pause_that_ends_by_itself_is_told_at_its_end() {
+        const END: i64 = 1_000_000;
+        let mut paused = cluster("a", json!({}));
+        paused["metadata"]["annotations"] = json!({"sluice.dev/paused-until": "1970-01-01T00:00:01Z"});
+        let clusters = vec![paused, cluster("b", json!({}))];
+        let fixture = Fixture::listed(clusters, vec![secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)])]);
+        let mut told = fixture.feed.subscribe();
+        let (registrations, feed) = (&fixture.registrations, &fixture.feed);
+        assert!(told.try_recv().unwrap().paused);
+        assert!(!told.try_recv().unwrap().paused);
+        assert_eq!((registrations.next(0), registrations.next(END)), (Some(END), None));
+        registrations.turn(END - 1, feed);
+        assert!(told.try_recv().is_err());
+        registrations.turn(END, feed);
+        assert!(!told.try_recv().unwrap().paused);
+        assert!(told.try_recv().is_err());
     }
 
     #[test]

@@ -38,8 +38,8 @@ const AGAIN: Duration = Duration::from_secs(2);
 enum PendingWrite {
     /// It should be like this JSON, and its status like that.
     Object(Box<str>, Option<Box<str>>),
-    /// Where it exists, its status should say this JSON.
-    Status(Box<str>),
+    /// Where it exists, its status should say this JSON, and it should have these labels, as JSON.
+    Status(Box<str>, Option<Box<str>>),
     /// It should not be.
     Gone,
 }
@@ -73,9 +73,11 @@ impl Projector {
         self.send(key, object.map_or(PendingWrite::Gone, PendingWrite::of));
     }
 
-    /// The status of somebody else's object should say this; fields that it said before and does not say now go.
-    pub fn project_status(&self, key: ObjectKey, status: Value) {
-        self.send(key, PendingWrite::Status(status.to_string().into()));
+    /// The status of somebody else's object should say this; fields that it said before and does not say now go. It should have these
+    /// labels beside those that it has.
+    pub fn project_status(&self, key: ObjectKey, status: Value, labels: Option<Value>) {
+        let labels = labels.map(|labels| labels.to_string().into());
+        self.send(key, PendingWrite::Status(status.to_string().into(), labels));
     }
 
     fn send(&self, key: ObjectKey, pending: PendingWrite) {
@@ -177,7 +179,7 @@ impl PendingWrite {
             Self::Object(main, status) => {
                 Some(Digest::of(&[main.as_bytes(), status.as_deref().unwrap_or_default().as_bytes()]))
             }
-            Self::Status(_) | Self::Gone => None,
+            Self::Status(..) | Self::Gone => None,
         }
     }
 }
@@ -210,7 +212,13 @@ async fn write(
             };
             absent_is_fine(client, key, result).await
         }
-        PendingWrite::Status(status) => absent_is_fine(client, key, target.status(status).await).await,
+        PendingWrite::Status(status, labels) => {
+            absent_is_fine(client, key, target.status(status).await).await?;
+            match labels {
+                Some(labels) => absent_is_fine(client, key, target.labels(labels).await).await,
+                None => Ok(()),
+            }
+        }
         PendingWrite::Object(main, status) => {
             match named::is_shared(key) && !is_known {
                 true => named::apply_own(&target, main).await?,

@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn an_equal_status_is_written_again_as_its_object_may_have_been_made_anew() {
-        let (mut queue, status) = (Queue::default(), || PendingWrite::Status("{}".into()));
+        let (mut queue, status) = (Queue::default(), || PendingWrite::Status("{}".into(), None));
         for _ in 0..2 {
             queue.want(key("a"), status());
             let (name, first) = queue.next().unwrap();

@@ -27,6 +27,17 @@ struct Named<'a> {
     name: &'a str,
 }
 
+/// Labels of an object, and nothing else of it.
+#[derive(Debug, Serialize)]
+struct LabelsOf<'a> {
+    metadata: Labels<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Labels<'a> {
+    labels: &'a RawValue,
+}
+
 /// An object of the management cluster that is written.
 pub(super) struct Target<'a> {
     pub(super) client: &'a Client,
@@ -52,6 +63,15 @@ impl Target<'_> {
         };
         let (calls, body) = (Request::new(self.api.resource_url()), Patch::Apply(body));
         let request = calls.patch_subresource("status", &segment(&key.name), &self.params, &body);
+        self.client.request::<IgnoredAny>(request.map_err(Error::BuildRequest)?).await.map(drop)
+    }
+
+    /// Adds labels, given as JSON. It makes no object where there is none, as an apply would.
+    pub(super) async fn labels(&self, text: &str) -> Result<(), Error> {
+        let labels = serde_json::from_str::<&RawValue>(text).map_err(Error::SerdeError)?;
+        let (calls, body) = (Request::new(self.api.resource_url()), LabelsOf { metadata: Labels { labels } });
+        let params = PatchParams { force: false, ..self.params.clone() };
+        let request = calls.patch(&segment(&self.key.name), &params, &Patch::Merge(body));
         self.client.request::<IgnoredAny>(request.map_err(Error::BuildRequest)?).await.map(drop)
     }
 }

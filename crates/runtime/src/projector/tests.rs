@@ -86,7 +86,7 @@ async fn an_objects_status_is_written_after_it_by_itself() {
 
 #[tokio::test]
 async fn a_status_that_says_nothing_is_left_out_as_a_whole() {
-    let (_, requests) = asked("s", PendingWrite::Status("{}".into()), 200).await;
+    let (_, requests) = asked("s", PendingWrite::Status("{}".into(), None), 200).await;
     let body: Value = serde_json::from_str(&requests[0].body).unwrap();
     assert_eq!(
         body,

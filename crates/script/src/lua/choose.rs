@@ -1,12 +1,12 @@
-//! Lua that chooses among many objects: `aggregatedSelection` of an EventSource.
+//! Lua that looks at many objects together: `aggregatedSelection` of an EventSource, checks of a cluster.
 
 use std::collections::HashMap;
 
-use mlua::{Lua, Table, Value as LuaValue};
+use mlua::{Function, Lua, Table, Value as LuaValue};
 use serde_json::Value;
 use sluice_api::object;
 
-use super::{Error, Limits, NAME, Script};
+use super::{Error, Evaluation, Limits, NAME, Script, verdict};
 use crate::convert;
 use crate::returned::Returned;
 use crate::sandbox::Sandbox;
@@ -24,12 +24,29 @@ impl Script {
         self.within(limits, |sandbox| self.run_over(sandbox, objects, limits))
     }
 
+    /// Asks the script whether these objects together `pass`; it knows them as the list `resources`, a global and its argument.
+    ///
+    /// # Errors
+    /// Whatever the script raises, a result of the wrong form, or a limit.
+    pub fn passes(&self, objects: &[&Value], limits: &Limits) -> Result<Evaluation, Error> {
+        self.within(limits, |sandbox| {
+            let (evaluate, resources) = self.over(sandbox, objects)?;
+            verdict(&evaluate, resources, "pass")
+        })
+    }
+
     fn run_over(
         &self,
         sandbox: &mut Sandbox,
         objects: &[&Value],
         limits: &Limits,
     ) -> mlua::Result<Vec<Value>> {
+        let (evaluate, resources) = self.over(sandbox, objects)?;
+        chosen(evaluate.call::<LuaValue>(resources)?, objects, limits)
+    }
+
+    /// Its function, and the list that is given to it.
+    fn over(&self, sandbox: &mut Sandbox, objects: &[&Value]) -> mlua::Result<(Function, Table)> {
         let function = sandbox.function(self.id, &self.bytecode, NAME)?;
         let (lua, environment) = sandbox.begin(None)?;
         function.call::<()>(())?;
@@ -40,7 +57,7 @@ impl Script {
                 "the script does not define a function evaluate; begin it with: function evaluate()",
             ));
         };
-        chosen(evaluate.call::<LuaValue>(resources)?, objects, limits)
+        Ok((evaluate, resources))
     }
 }
 

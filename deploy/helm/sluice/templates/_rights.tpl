@@ -42,6 +42,8 @@ of `rbac.namespaces`. `sluice.rights.home` are those in `projectsveltos`.
 # Pictures of what matched, and what it says of what users wrote.
 - {apiGroups: [lib.projectsveltos.io], resources: [eventreports], verbs: [create, patch, delete]}
 - {apiGroups: [lib.projectsveltos.io], resources: [eventreports/status, sveltosclusters/status, sets/status], verbs: [patch]}
+# Labels for selectors: the version of a cluster, and that it has an agent.
+- {apiGroups: [lib.projectsveltos.io], resources: [sveltosclusters], verbs: [patch]}
 - {apiGroups: [config.projectsveltos.io], resources: [profiles/status], verbs: [patch]}
 {{ include "sluice.rights.events" . }}
 {{- end }}

@@ -10,7 +10,7 @@ use super::{Cluster, Outcome};
 use crate::budget::{backoff, micros};
 use crate::inventory::Stored;
 use crate::job::Job;
-use crate::request::{Live, Reply, Request};
+use crate::request::{Failure, Live, Reply, Request};
 
 /// Pause before a cluster whose inventories cannot be read is asked again.
 const FIRST_REOPEN: Duration = Duration::from_millis(250);
@@ -39,7 +39,13 @@ impl Cluster {
                 let at = now + micros(backoff(self.reopen_failures, FIRST_REOPEN, LONGEST_REOPEN));
                 self.reachability = Reachability::OpenAt(at);
                 outcome.wake(at);
-                if let Reply::Failed(failure) = other {
+                // Who does not answer may do so the next time; who refuses says why at once.
+                let is_patient = |failure: &Failure| {
+                    failure.class.is_transient() && self.reopen_failures < self.guards.threshold()
+                };
+                if let Reply::Failed(failure) = other
+                    && !is_patient(&failure)
+                {
                     outcome.trouble = Some(Some(format!(
                         "its inventories cannot be read: {}; it is tried again",
                         failure.message

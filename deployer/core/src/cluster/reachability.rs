@@ -44,7 +44,9 @@ impl Cluster {
     pub(crate) fn unreachable(&mut self, now: i64) -> Outcome {
         self.forget(now);
         self.reachability = Reachability::None;
-        Outcome { trouble: Some(None), ..Outcome::default() }
+        let mut outcome = Outcome { trouble: Some(None), ..Outcome::default() };
+        self.mind_guards(now, &mut outcome);
+        outcome
     }
 
     /// Forgets everything but the rows: the next server may be another one.
@@ -52,6 +54,7 @@ impl Cluster {
         self.live.clear();
         self.claims.clear();
         self.checks.forget();
+        self.guards.forget();
         self.watched.clear();
         self.calls.forget(now);
         self.retries.clear();

@@ -45,6 +45,8 @@ struct Fixture {
     configurations: Vec<Configuration>,
     /// Checks that are asked.
     asked: BTreeMap<CheckId, (Arc<Check>, Option<ServiceAccount>)>,
+    /// The same of the cluster as a whole, by what they are called.
+    guards: BTreeMap<CheckId, String>,
     /// Kinds whose deployed objects are watched.
     watched: std::collections::BTreeSet<Gvk>,
     /// What watches have not shown yet.
@@ -140,6 +142,7 @@ impl Fixture {
             summaries: Vec::new(),
             configurations: Vec::new(),
             asked: BTreeMap::new(),
+            guards: BTreeMap::new(),
             watched: std::collections::BTreeSet::new(),
             unseen: Vec::new(),
             says: BTreeMap::new(),
@@ -283,7 +286,10 @@ impl Fixture {
                             steps.push_back(step);
                         }
                     }
-                    Effect::EndCheck(_, id) => assert!(self.asked.remove(&id).is_some()),
+                    Effect::ClusterCheck(_, id, check) => drop(self.guards.insert(id, check.title.clone())),
+                    Effect::EndCheck(_, id) => {
+                        assert!(self.asked.remove(&id).is_some() | self.guards.remove(&id).is_some());
+                    }
                     Effect::Watch(_, gvk) => {
                         let same = self.objects.iter().filter(|(key, _)| key.gvk == gvk);
                         let all = same.map(|(key, object)| Sight::of(key.clone(), object)).collect();
@@ -293,6 +299,7 @@ impl Fixture {
                     Effect::EndWatch(_, gvk) => assert!(self.watched.remove(&gvk)),
                     Effect::Switch(_) => {
                         self.asked.clear();
+                        self.guards.clear();
                         self.watched.clear();
                     }
                     Effect::Journal(_) => {}
@@ -423,6 +430,7 @@ mod dependencies;
 mod display;
 mod drift;
 mod gone;
+mod guards;
 mod handover;
 mod keep;
 mod late;

@@ -181,17 +181,16 @@ impl Rollouts {
         for candidate in candidates {
             let cluster = candidate.cluster.clone();
             let progress = &mut turn.progress;
-            let mut wake_at = |time: i64| turn.wake_at = Some(turn.wake_at.map_or(time, |at| at.min(time)));
             match self.stands(candidate, profile, rollout, now) {
                 Stands::Done => progress.done += 1,
                 Stands::Soaks(until) => {
                     soaking += 1;
-                    wake_at(until);
                     progress.updating.push(cluster.clone());
+                    turn.wake_at(until);
                 }
                 Stands::Updating(until) => {
-                    until.into_iter().for_each(wake_at);
                     progress.updating.push(cluster.clone());
+                    until.into_iter().for_each(|until| turn.wake_at(until));
                 }
                 Stands::Failed => progress.failed.push(cluster.clone()),
                 Stands::Away { has } => {
@@ -215,7 +214,7 @@ impl Rollouts {
         if let Some(deadline) =
             rollout.failure_budget.map(|_| now.saturating_add(rollout.deadline)).filter(|_| free > 0)
         {
-            turn.wake_at = Some(turn.wake_at.map_or(deadline, |at| at.min(deadline)));
+            turn.wake_at(deadline);
         }
         turn.progress.updating.extend(pending.iter().take(free).cloned());
         turn.go.extend(pending.into_iter().take(free));
@@ -293,6 +292,15 @@ impl Rollouts {
     /// When there is something to look at again.
     pub(crate) fn next(&self) -> Option<i64> {
         self.due.values().min().copied()
+    }
+}
+
+// === impl Turn ===
+
+impl Turn {
+    /// It is looked at again at this time at the latest.
+    pub(crate) fn wake_at(&mut self, time: i64) {
+        self.wake_at = Some(self.wake_at.map_or(time, |at| at.min(time)));
     }
 }
 

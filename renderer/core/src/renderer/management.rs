@@ -128,6 +128,9 @@ impl Renderer {
         let object = registered.as_ref().map(|registered| &*registered.object);
         let note = object.and_then(|object| without_effect(&ignored(object)));
         self.outgoing.note(ProblemKey::on(cluster, About::Cluster), note, step);
+        let mistake = registered.as_ref().and_then(|registered| registered.pause.mistake());
+        let mistake = mistake.map(|mistake| Fault::new(mistake.to_string()));
+        self.outgoing.note(ProblemKey::on(cluster, About::Registration), mistake, step);
         self.write_interest(cluster, &after, step);
         let ended: Vec<_> = before
             .iter()

@@ -29,13 +29,17 @@ impl Renderer {
             return Vec::new();
         };
         let clusters = self.knowledge.catalog.fleet.clusters();
-        let is_away = |cluster: &Cluster| cluster.paused || cluster.is_down();
-        let mut candidates = Vec::with_capacity(rows.len());
+        let now = step.now;
+        let is_away = |cluster: &Cluster| cluster.pause.at(now).is_some() || cluster.is_down();
+        let (mut candidates, mut turns) = (Vec::with_capacity(rows.len()), None::<i64>);
         for (cluster, body) in rows.iter().filter(|(cluster, _)| !cluster.is_management()) {
             let row = self.row(cause, cluster, &rendered.id, body.bytes.clone(), time).secret(body.secret);
+            let registered = clusters.get(cluster);
+            let pause = registered.and_then(|registered| registered.pause.next(now));
+            turns = turns.into_iter().chain(pause).min();
             candidates.push(Candidate {
                 row: step.digest(&row),
-                is_away: clusters.get(cluster).is_none_or(|cluster| is_away(cluster)),
+                is_away: registered.is_none_or(|cluster| is_away(cluster)),
                 cluster: cluster.clone(),
             });
         }
@@ -43,7 +47,9 @@ impl Renderer {
             Approval::NotNeeded => String::new(),
             Approval::Of(_) => self.called(rendered),
         };
-        let turn = self.planning.rollouts.turn(&rollout, &rendered.id, &candidates, &called, step.steady);
+        let mut turn = self.planning.rollouts.turn(&rollout, &rendered.id, &candidates, &called, step.steady);
+        // Who is passed over may be back by itself.
+        turns.into_iter().for_each(|at| turn.wake_at(step.steady.saturating_add(at - now)));
         let waits = |place: &Place| !place.0.is_management() && !turn.go.contains(&place.0);
         let place = |(cluster, _): &DestinationRow| (cluster.clone(), rendered.id.clone());
         let held_back = rows.iter().map(place).filter(waits).collect();

@@ -567,3 +567,49 @@ fn a_source_says_what_is_wrong_and_whether_all_is_well() {
         Gvk::new("config.projectsveltos.io", "v1beta1", "Profile")
     );
 }
+
+#[test]
+fn a_cluster_says_when_its_window_opens_and_closes_and_says_it_anew_when_it_does() {
+    const OPENS: i64 = 20 * 3_600_000_000;
+    const CLOSES: i64 = 22 * 3_600_000_000;
+    let mut windowed = Value::clone(&registered("a", "fv"));
+    windowed["spec"] = json!({"activeWindow": {"from": "0 20 * * *", "to": "0 22 * * *"}});
+    let mut statuses = Statuses::new(Shard::FIRST, 1);
+    statuses.change(&upsert(windowed.clone()), false, 0);
+    statuses.change(&registered("b", "fv"), false, 0);
+    let said = |statuses: &mut Statuses, now: i64| -> Vec<Value> {
+        statuses.take_due(now).statuses.into_iter().map(|(_, status)| status).collect()
+    };
+    let [status] = &said(&mut statuses, QUIET)[..] else { panic!("of b there is nothing to say") };
+    assert_eq!(
+        (&status["nextUnpause"], &status["nextPause"]),
+        (&json!("1970-01-01T20:00:00Z"), &json!("1970-01-01T22:00:00Z"))
+    );
+    windowed["status"] = status.clone();
+    statuses.change(&upsert(windowed), false, QUIET);
+    assert!(said(&mut statuses, PERIOD + QUIET).is_empty());
+    assert_eq!(statuses.next(), Some(OPENS));
+    assert!(said(&mut statuses, OPENS).is_empty());
+    let [status] = &said(&mut statuses, OPENS + QUIET)[..] else { panic!() };
+    assert_eq!(status["nextUnpause"], "1970-01-02T20:00:00Z");
+    assert_eq!(statuses.next(), Some(CLOSES));
+}
+
+#[test]
+fn a_cluster_gets_its_labels_beside_its_status() {
+    let mut statuses = Statuses::new(Shard::FIRST, 1);
+    statuses.change(&registered("a", "fv"), false, T0);
+    statuses.capabilities(&cluster("a"), Some("v1.33.0+k3s1"), T0);
+    let writes = statuses.take_due(T0 + QUIET);
+    let [(key, status)] = &writes.statuses[..] else { panic!("{writes:?}") };
+    assert_eq!((&*key.name, &status["version"]), ("a", &json!("v1.33.0+k3s1")));
+    let labels = &writes.labels[key];
+    assert_eq!(labels["projectsveltos.io/k8s-version"], "v1.33.0");
+    let mut labelled = Value::clone(&registered("a", "fv"));
+    labelled["status"] = status.clone();
+    statuses.change(&upsert(labelled.clone()), false, T0 + PERIOD);
+    assert!(statuses.take_due(T0 + PERIOD + QUIET).statuses.is_empty(), "they are on their way");
+    statuses.capabilities(&cluster("a"), Some("v1.34.0"), T0 + 2 * PERIOD);
+    let writes = statuses.take_due(T0 + 2 * PERIOD + QUIET);
+    assert_eq!(writes.labels.values().next().unwrap()["projectsveltos.io/k8s-version"], "v1.34.0");
+}

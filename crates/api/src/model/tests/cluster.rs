@@ -70,7 +70,7 @@ fn other_kinds_are_no_clusters() {
 fn a_registration_without_a_spec_is_not_paused_and_has_the_standard_kubeconfig() {
     let cluster = cluster(json!({}));
     let standard = KubeconfigRef { secret: "c-sveltos-kubeconfig".into(), key: None };
-    assert_eq!((cluster.paused, cluster.kubeconfig), (false, standard));
+    assert_eq!((cluster.pause.at(0), cluster.kubeconfig), (None, standard));
 }
 
 #[test]
@@ -81,9 +81,9 @@ fn empty_names_of_a_kubeconfig_count_as_none() {
 
 #[test]
 fn both_registrations_can_be_paused() {
-    assert!(cluster(json!({"spec": {"paused": true}})).paused);
+    assert!(cluster(json!({"spec": {"paused": true}})).pause.at(0).is_some());
     let capi = cluster(json!({"kind": "Cluster", "spec": {"paused": true}}));
-    assert!(capi.paused && capi.id.kind == ClusterKind::Capi);
+    assert!(capi.pause.at(0).is_some() && capi.id.kind == ClusterKind::Capi);
 }
 
 #[test]

@@ -80,10 +80,6 @@ fn everything_without_effect_is_told_of_in_every_kind_that_has_it() {
                     object["spec"][name] = json!("x");
                     format!("spec.{name}")
                 }
-                FieldLocation::Number(name, usual) => {
-                    object["spec"][name] = json!(usual + 1);
-                    format!("spec.{name}")
-                }
                 FieldLocation::Annotation(name) => {
                     object["metadata"]["annotations"] = json!({name: ""});
                     format!("metadata.annotations.{name}")

@@ -192,6 +192,33 @@ fn a_cluster_that_is_paused_is_passed_over() {
 }
 
 #[test]
+fn a_cluster_whose_pause_ends_by_itself_has_its_turn_then() {
+    let mut fixture = rolled_out(profile(json!(1)));
+    fixture.put(annotated(registered("a"), "sluice.dev/paused-until", "1970-01-01T01:00:00Z"));
+    fixture.put(plain("2"));
+    for name in ["b", "c", "d"] {
+        fixture.say(name, State::Provisioned);
+    }
+    assert_eq!(fixture.marks(), "1222");
+    fixture.now = 3_600_000_000 - 1;
+    fixture.run(|renderer, step| renderer.tick(step));
+    assert_eq!((fixture.marks().as_str(), fixture.wake), ("1222", Some(3_600_000_000)));
+    fixture.wait();
+    assert_eq!((fixture.marks().as_str(), fixture.news()), ("2222", ""));
+}
+
+#[test]
+fn what_a_registration_says_wrong_is_told_of_it() {
+    let wrong = annotated(registered("a"), "sluice.dev/paused-until", "soon");
+    let mut fixture = Fixture::new(vec![wrong]);
+    fixture.ready(&[]);
+    let told = fixture.problems.get("registration").map(String::as_str).unwrap_or_default();
+    assert!(told.contains("paused-until") && told.contains("\"soon\" cannot be used"), "{told}");
+    fixture.put(registered("a"));
+    assert_eq!(fixture.problems.get("registration").map(String::as_str).unwrap_or_default(), "");
+}
+
+#[test]
 fn a_cluster_that_is_away_is_passed_over() {
     let mut fixture = rolled_out(profile(json!(1)));
     fixture.put(plain("2"));
