@@ -56,7 +56,6 @@ scenarios! {
     de_a_paused_profile: "de-a-paused-profile",
     de_checks_of_a_lane: "de-checks-of-a-lane",
     de_checks_of_nothing: "de-checks-of-nothing",
-    de_continue_on_conflict: "de-continue-on-conflict",
     de_continue_on_error: "de-continue-on-error",
     de_depends_on: "de-depends-on",
     de_depends_on_a_chain: "de-depends-on-a-chain",

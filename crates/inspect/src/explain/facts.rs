@@ -12,7 +12,7 @@ use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, object};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, look_each, look_until, now_micros};
 use sluice_protocol::rows::{Desired, Status};
 use sluice_protocol::subject::{cluster_shard, own_rows};
-use sluice_protocol::{ProblemRow, Shard, Subject, Table};
+use sluice_protocol::{About, ProblemRow, Shard, Subject, Table};
 
 use super::{NAMED, Question, trigger};
 use crate::problems::problems;
@@ -168,6 +168,15 @@ impl Facts {
     pub(super) fn of_kind<'f>(&'f self, kinds: &'f [&'f str]) -> impl Iterator<Item = &'f Arc<Value>> {
         let objects = self.management.iter().flatten();
         objects.filter(|object| kinds.contains(&object::text(object, &["kind"])))
+    }
+
+    /// Why nothing goes to the cluster for the first time.
+    pub(super) fn unready(&self) -> Option<&str> {
+        let problems = &self.on_bus.as_ref().ok()?.problems;
+        let of_cluster = |problem: &&ProblemRow| {
+            problem.about == Some(About::Readiness) && problem.cluster == self.cluster.to_string()
+        };
+        problems.iter().find(of_cluster).map(|problem| problem.error.as_str())
     }
 
     /// The clusters that are registered.

@@ -180,6 +180,11 @@ fn a_cluster_is_registered_not_paused_and_selected() {
         let window = json!({"activeWindow": {"from": "0 20 * * 5", "to": "0 7 * * 1"}});
         replace(facts, registration("a", &json!({"env": "fv"}), &window));
     });
+    broken("cluster", "default/a: nothing is deployed there for the first time before", |facts| {
+        let why = "nothing is deployed there for the first time before this passes: x";
+        let of = |name: &str| ProblemRow::new("deployer", &cluster(name).to_string(), About::Readiness, why, 1);
+        facts.on_bus.as_mut().unwrap().problems = vec![of("b"), of("a")];
+    });
     broken("clusters", "no registered cluster", |facts| {
         replace(facts, registration("a", &json!({}), &json!({})));
     });

@@ -209,7 +209,10 @@ pub(super) fn registered(facts: &Facts, steps: &mut Steps) -> Option<Cluster> {
                 let says = format!("{} is {paused}; nothing is changed there meanwhile", cluster.id.path());
                 steps.no("cluster", says, paused.remedy());
             }
-            None => steps.yes("cluster", format!("{} is registered", cluster.id.path())),
+            None => match facts.unready() {
+                Some(why) => steps.no("cluster", format!("{}: {why}", cluster.id.path()), "do what it says"),
+                None => steps.yes("cluster", format!("{} is registered", cluster.id.path())),
+            },
         },
     }
     found
