@@ -9,6 +9,7 @@ use sluice_protocol::{CallId, JournalEntry, Problem};
 use crate::checks::{CheckId, Outcome};
 use crate::configuration::Configuration;
 use crate::drift::Shown;
+use crate::reload::Glimpse;
 use crate::report::Report;
 use crate::request::{Reply, Request};
 use crate::summary::Summary;
@@ -30,6 +31,8 @@ pub enum ExternalInput {
     Reply(ClusterRef, CallId, Reply),
     /// What a watch of [`Effect::Watch`] shows.
     Shown(ClusterRef, Shown),
+    /// What a watch of [`Effect::WatchSources`] shows.
+    Glimpse(ClusterRef, Glimpse),
     /// What comes of a check that [`Effect::Check`] asks for, whenever that is something else than before.
     Checked(ClusterRef, CheckId, Outcome),
 }
@@ -55,6 +58,11 @@ pub enum Effect {
     Watch(ClusterRef, Gvk),
     /// It need not be watched any more.
     EndWatch(ClusterRef, Gvk),
+    /// Watch the versions of all objects of a kind that pods can read, until the end is said or the next switch; answered by
+    /// [`ExternalInput::Glimpse`].
+    WatchSources(ClusterRef, Gvk),
+    /// They need not be watched any more.
+    EndWatchSources(ClusterRef, Gvk),
     /// The ClusterSummary should say this.
     Summary(Summary),
     /// The ClusterConfiguration should say this.

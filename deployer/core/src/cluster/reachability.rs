@@ -53,6 +53,7 @@ impl Cluster {
         self.claims.clear();
         self.checks.forget();
         self.watched.clear();
+        self.sources.forget();
         self.calls.forget(now);
         self.retries.clear();
         self.deferred.clear();

@@ -6,6 +6,7 @@ use sluice_api::ObjectKey;
 use sluice_api::model::CheckPoint;
 use sluice_protocol::rows::Desired;
 
+use super::reload::Pace;
 use super::{Ended, Job, JobContext, Knowledge, Phase, checked};
 use crate::inventory::Inventory;
 use crate::prepare::Prepared;
@@ -32,6 +33,7 @@ impl Job {
             formerly: self.inventory().map(|known| known.formerly.clone()).unwrap_or_default(),
             adopted: self.run.adopted.clone(),
             fields: Vec::new(),
+            reloads: self.reloads_to_reserve(),
             stay: Some(self.run.staying_objects()),
         };
         inventory.releases.extend(self.run.releases.clone());
@@ -84,6 +86,18 @@ impl Job {
         if self.is_left_alone(key, context) {
             return;
         }
+        match self.pace(key, context) {
+            Pace::Go => {}
+            Pace::Wait => {
+                self.run.gated.insert(key.clone());
+                return;
+            }
+            Pace::Anew => {
+                self.again = true;
+                return;
+            }
+        }
+        let mark = self.mark_of(key, context.live.get(key));
         if let (Some(brought), Some(live)) = (one.brought, context.live.get(key)) {
             let live = live.clone();
             if self.is_brought(key, brought, &one.hash, &live, context) {
@@ -105,7 +119,8 @@ impl Job {
             None => None,
             Some(live)
                 if self.has(key, live, context)
-                    && (self.is_as_wanted(live, &one) || self.is_adopted(live, &one))
+                    && (self.is_as_wanted(live, &one) && live.reload == mark
+                        || self.is_adopted(live, &one))
                     && !(self.owns(live)
                         && (self.redeploy.is_due(key) || (has_drifted && !self.is_adopted(live, &one)))) =>
             {
@@ -120,6 +135,7 @@ impl Job {
             return;
         }
         self.run.changed = true;
+        let one = self.with_mark(one, mark.as_deref(), context.live.get(key));
         let (excluded, watched) = (self.excluded_of(&one), self.watches_drift());
         let Prepared { object, subresources, make_namespace, .. } = one;
         let account = self.account();
@@ -151,7 +167,7 @@ impl Job {
     }
 
     /// Whether Helm has made it, in a release that is wanted as it was then. Values that the chart draws at random would be others.
-    fn is_adopted(&self, live: &Live, one: &Prepared) -> bool {
+    pub(super) fn is_adopted(&self, live: &Live, one: &Prepared) -> bool {
         if self.run.adopted.is_empty() || !self.owns(live) {
             return false;
         }
