@@ -288,10 +288,7 @@ impl Job {
         if desired.dry_run {
             return self.rehearse(&desired, prepared, context);
         }
-        for one in prepared.into_iter().filter(|_| !untouchable) {
-            self.claim(&desired, one, context);
-        }
-        self.look_at_workloads(context);
+        self.claim_all(&desired, prepared.into_iter().filter(|_| !untouchable), context);
         if let Some(calls) = self.questions() {
             self.phase = Phase::Proving;
             calls.into_iter().for_each(|request| self.call(request, context));

@@ -6,7 +6,6 @@ use sluice_api::ObjectKey;
 use sluice_api::model::CheckPoint;
 use sluice_protocol::rows::Desired;
 
-use super::reload::Pace;
 use super::{Ended, Job, JobContext, Knowledge, Phase, checked};
 use crate::inventory::Inventory;
 use crate::prepare::Prepared;
@@ -83,19 +82,8 @@ impl Job {
             return;
         }
         let has_drifted = self.has_drifted(key, context);
-        if self.is_left_alone(key, context) {
+        if self.is_left_alone(key, context) || self.holds_back(key, context) {
             return;
-        }
-        match self.pace(key, context) {
-            Pace::Go => {}
-            Pace::Wait => {
-                self.run.gated.insert(key.clone());
-                return;
-            }
-            Pace::Anew => {
-                self.again = true;
-                return;
-            }
         }
         let mark = self.mark_of(key, context.live.get(key));
         if let (Some(brought), Some(live)) = (one.brought, context.live.get(key)) {

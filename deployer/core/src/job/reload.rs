@@ -36,17 +36,6 @@ pub(super) struct Reloader {
     reloaded: BTreeSet<ObjectKey>,
 }
 
-/// What is to be done with a workload.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Pace {
-    /// It has its turn.
-    Go,
-    /// What its pods read is being read.
-    Wait,
-    /// Something else is to be written into the inventory first.
-    Anew,
-}
-
 impl Job {
     /// A run begins: whether workloads restart.
     pub(super) fn line_up_reloads(&mut self, desired: Option<&Desired>, context: &mut JobContext<'_>) {
@@ -76,27 +65,43 @@ impl Job {
             self.reloader.named = read.map(|(key, sources)| (self.shared(key), sources)).collect();
             let all = self.reloader.named.values().flat_map(|sources| sources.keys().cloned()).collect();
             context.sources.name(&self.profile, all);
+        } else if !self.keeps_reloads() {
+            return;
         }
         let context = &*context;
-        let kept = self.run.objects.keys().filter_map(|key| {
-            let mut kept = self.kept_of(key)?;
+        let workloads = self.run.objects.keys().filter(|key| is_workload(key));
+        let kept = workloads.filter_map(|key| {
+            let mut kept = self.kept_of(key).unwrap_or_default();
             if !self.reloader.is_on {
                 kept.seen.clear();
             } else if self.restarts(key, context) {
                 kept = self.changed(key, &kept, context).unwrap_or(kept);
+                // Also where something else of the profile fails.
+                if self.is_complete(key, context) {
+                    kept.seen.extend(self.unseen(key, &kept, context));
+                }
             }
             (!kept.is_nothing()).then(|| (key.to_string(), kept))
         });
         self.run.reloads = kept.collect();
     }
 
-    /// What the inventory says of a workload.
+    /// Whether the inventory says something of workloads.
+    fn keeps_reloads(&self) -> bool {
+        self.inventory().is_some_and(|known| !known.reloads.is_empty())
+    }
+
+    /// What it says of one.
     fn kept_of(&self, key: &ObjectKey) -> Option<Reload> {
-        self.inventory()?.reloads.get(&key.to_string()).filter(|_| is_workload(key)).cloned()
+        let known = self.inventory().filter(|known| is_workload(key) && !known.reloads.is_empty())?;
+        known.reloads.get(&key.to_string()).cloned()
     }
 
     /// What the inventory says before anything is applied: also of what is to go.
     pub(super) fn reloads_to_reserve(&self) -> BTreeMap<String, Reload> {
+        if !self.keeps_reloads() && self.run.reloads.is_empty() {
+            return BTreeMap::new();
+        }
         let mut kept = self.inventory().map(|known| known.reloads.clone()).unwrap_or_default();
         for key in self.run.objects.keys().filter(|key| is_workload(key)) {
             kept.remove(&key.to_string());
@@ -136,6 +141,15 @@ impl Job {
     fn restarts(&self, key: &ObjectKey, context: &JobContext<'_>) -> bool {
         let adopted = |live: &Live| self.run.objects.get(key).is_some_and(|one| self.is_adopted(live, one));
         self.is_its_own(key, context) && !context.live.get(key).is_some_and(adopted)
+    }
+
+    /// Whether a workload, and what of the profile its pods read, is as it is wanted.
+    fn is_complete(&self, key: &ObjectKey, context: &JobContext<'_>) -> bool {
+        let is_wanted = |key: &ObjectKey| {
+            let live = context.live.get(key).and_then(|live| live.hash.as_deref());
+            self.run.objects.get(key).is_none_or(|one| live == Some(&*one.hash))
+        };
+        is_wanted(key) && self.reloader.named.get(key).is_some_and(|named| named.keys().all(is_wanted))
     }
 
     /// What is kept of a workload from now on, where what its pods read is another content than what was seen of it. Not before all
@@ -179,21 +193,25 @@ impl Job {
         found
     }
 
-    /// What is to be done with a workload that is there.
-    pub(super) fn pace(&self, key: &ObjectKey, context: &JobContext<'_>) -> Pace {
+    /// Whether a workload that is there must wait: for what its pods read and is being read, or until the inventory says what it is
+    /// restarted with.
+    pub(super) fn holds_back(&mut self, key: &ObjectKey, context: &JobContext<'_>) -> bool {
         if !self.reloader.is_on || !self.restarts(key, context) {
-            return Pace::Go;
+            return false;
         }
         let (Some(named), Some(kept)) = (self.reloader.named.get(key), self.kept_of(key)) else {
-            return Pace::Go;
+            return false;
         };
         let is_awaited = |source: &ObjectKey| {
             kept.seen.contains_key(&source.to_string()) && context.sources.current(source) == Current::Awaited
         };
         if named.keys().any(is_awaited) {
-            return Pace::Wait;
+            self.run.gated.insert(key.clone());
+            return true;
         }
-        if self.changed(key, &kept, context).is_some() { Pace::Anew } else { Pace::Go }
+        let changes = self.changed(key, &kept, context).is_some();
+        self.again |= changes;
+        changes
     }
 
     /// What a workload should say of what its pods were started with. What the inventory does not know it goes on saying: it would
@@ -203,11 +221,12 @@ impl Job {
             return None;
         }
         let said = live.and_then(|live| live.reload.clone());
-        let kept = self.inventory().and_then(|known| known.reloads.get(&key.to_string()));
-        let kept = kept.map(|kept| kept.mark.as_str()).filter(|mark| !mark.is_empty());
         match live {
             Some(live) if !self.owns(live) => said,
-            _ => kept.map(Box::from).or(said),
+            _ => {
+                let kept = self.kept_of(key).map(|kept| kept.mark).filter(|mark| !mark.is_empty());
+                kept.map(Box::from).or(said)
+            }
         }
     }
 

@@ -385,6 +385,24 @@ fn what_a_workload_reads_from_now_on_is_seen_first() {
 }
 
 #[test]
+fn what_fails_beside_a_workload_does_not_keep_it_from_restarting() {
+    let mut row = reloading(vec![deployment("web", "1", &["c"]), config_map("bad", "1")]);
+    row.spec.insert("continueOnError".into(), true.into());
+    let mut fixture = Fixture::new();
+    fixture.fail = refusing("bad");
+    fixture.reach();
+    fixture.put_unseen("c", "1");
+    fixture.row("p", Some(row));
+    fixture.glance();
+    fixture.wait();
+    fixture.wait();
+    fixture.take_calls();
+    fixture.put("c", "2");
+    assert_eq!((fixture.times("web"), fixture.mark("web").is_some()), (1, true));
+    assert_eq!(fixture.state("p"), Some(State::Failed));
+}
+
+#[test]
 fn only_who_reads_it_restarts() {
     let objects = vec![deployment("web", "1", &["c"]), deployment("other", "1", &["d"])];
     let mut fixture = Fixture::with_web("1", reloading(objects));
