@@ -1,27 +1,24 @@
 //! One profile on one cluster: what it should be, what it owns, and how far the work is.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_api::{Digest, ObjectKey, ProfileId, ServiceAccount};
 use sluice_protocol::Shard;
 use sluice_protocol::rows::{Policy, State};
 
-use crate::checks::CheckBook;
 use crate::claims::Claims;
-use crate::cluster::Others;
 use crate::inventory::Stored;
-use crate::late_calls::LateCalls;
 use crate::order::Wave;
 use crate::prepare::{DEFINITION, TargetScope, prepare_some};
-use crate::prune_guard::PruneGuard;
 use crate::releases;
-use crate::request::{Live, Request};
+use crate::request::Request;
 
 mod apply;
 mod attempts;
 mod checked;
 mod claims;
+mod context;
 mod dependent;
 mod drift;
 mod handover;
@@ -34,6 +31,7 @@ mod prune;
 mod prune_guard;
 mod redeploy;
 mod rehearse;
+mod reload;
 mod remake;
 mod removal;
 mod replies;
@@ -44,6 +42,7 @@ mod target;
 
 use attempts::Attempts;
 use checked::Checks;
+pub(crate) use context::JobContext;
 use dependent::Awaited;
 use drift::Drift;
 pub(crate) use drift::Shown as ShownObject;
@@ -52,6 +51,7 @@ pub(crate) use makers::{MakerRow, Makers};
 use proves::Proves;
 use redeploy::Redeploy;
 use rehearse::Rehearsal;
+use reload::Reloader;
 use run::Run;
 pub(crate) use target::{Goal, Target};
 
@@ -100,6 +100,8 @@ pub(crate) struct Job {
     checks: Checks,
     /// What of it others change.
     drift: Drift,
+    /// What restarts its workloads.
+    reloader: Reloader,
     /// What would become of it, where it is only tried. Boxed, since most are not.
     rehearsal: Option<Box<Rehearsal>>,
     /// The row that it is on the cluster as, when it is.
@@ -128,24 +130,6 @@ enum Phase {
     },
     /// The inventory is being reduced to what is there, or deleted.
     Recording,
-}
-
-/// What a job may look at and change in its cluster.
-pub(crate) struct JobContext<'a> {
-    pub(crate) now: i64,
-    /// Number of shards of every table.
-    pub(crate) shards: u16,
-    /// Whether the cluster is the management cluster, in which a Profile has its own namespace only.
-    pub(crate) is_management: bool,
-    pub(crate) prune_guard: Option<PruneGuard>,
-    pub(crate) late: &'a LateCalls,
-    /// Whether every renderer has said that all its rows are there.
-    pub(crate) all_said: bool,
-    pub(crate) others: Others<'a>,
-    pub(crate) live: &'a mut HashMap<ObjectKey, Live>,
-    pub(crate) claims: &'a mut Claims,
-    pub(crate) checks: &'a mut CheckBook,
-    pub(crate) calls: &'a mut Vec<Request>,
 }
 
 /// How a job ended.
@@ -191,6 +175,7 @@ impl Job {
             awaited: Awaited::default(),
             checks: Checks::default(),
             drift: Drift::default(),
+            reloader: Reloader::default(),
             rehearsal: None,
             provisioned: None,
             retry_at: None,
@@ -283,6 +268,7 @@ impl Job {
         let desired = self.target.decode();
         self.line_up_checks(context);
         self.line_up_drift(desired.as_deref());
+        self.line_up_reloads(desired.as_deref(), context);
         let Some(desired) = desired else { return self.begin_removal(context) };
         self.act_for(desired.account.as_ref());
         self.compare_asked(&desired);
@@ -302,9 +288,7 @@ impl Job {
         if desired.dry_run {
             return self.rehearse(&desired, prepared, context);
         }
-        for one in prepared.into_iter().filter(|_| !untouchable) {
-            self.claim(&desired, one, context);
-        }
+        self.claim_all(&desired, prepared.into_iter().filter(|_| !untouchable), context);
         if let Some(calls) = self.questions() {
             self.phase = Phase::Proving;
             calls.into_iter().for_each(|request| self.call(request, context));

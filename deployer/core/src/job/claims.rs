@@ -15,8 +15,19 @@ use crate::releases;
 use crate::request::{Live, OwningProfile};
 
 impl Job {
+    /// It wants all of these.
+    pub(super) fn claim_all(
+        &mut self,
+        desired: &Desired,
+        prepared: impl Iterator<Item = Prepared>,
+        context: &mut JobContext<'_>,
+    ) {
+        prepared.for_each(|one| self.claim(desired, one, context));
+        self.look_at_workloads(context);
+    }
+
     /// It wants an object; who has it already is named otherwise.
-    pub(super) fn claim(&mut self, desired: &Desired, one: Prepared, context: &mut JobContext<'_>) {
+    fn claim(&mut self, desired: &Desired, one: Prepared, context: &mut JobContext<'_>) {
         if one.brought.is_some() {
             return self.bring(one, context);
         }

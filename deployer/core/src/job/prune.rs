@@ -163,10 +163,12 @@ impl Job {
         }
         let complete = self.target.decoded().is_some_and(|desired| desired.one_time);
         let stay = Some(self.run.staying_objects());
+        let reloads = self.reloads_to_record(context);
         let same = held.inventory.objects.iter().map(AsRef::as_ref).eq(self.run.objects.keys())
             && held.inventory.stay == stay
             && held.inventory.releases == self.run.releases
             && held.inventory.adopted == self.run.adopted
+            && held.inventory.reloads == reloads
             && held.inventory.fields == self.fields_of(held.inventory.objects.iter());
         if same && held.inventory.complete == complete && !self.redeploy.is_asked() {
             return self.settle(context);
@@ -177,6 +179,7 @@ impl Job {
         inventory.objects = self.run.objects.keys().map(|key| self.shared(key)).collect();
         inventory.fields = self.fields_of(inventory.objects.iter());
         inventory.stay = stay;
+        inventory.reloads = reloads;
         inventory.releases.clone_from(&self.run.releases);
         inventory.adopted.clone_from(&self.run.adopted);
         self.phase = Phase::Recording;
