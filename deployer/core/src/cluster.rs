@@ -39,6 +39,8 @@ pub(crate) struct Cluster {
     checks: CheckBook,
     watched: Watched,
     dependencies: Dependencies,
+    /// Profiles that go after others are there.
+    departures: Dependencies,
     calls: CallQueue,
     /// Jobs that are to restart, by time.
     retries: BTreeSet<(i64, ProfileId)>,
@@ -106,6 +108,7 @@ impl Cluster {
             checks: CheckBook::default(),
             watched: Watched::default(),
             dependencies: Dependencies::default(),
+            departures: Dependencies::default(),
             calls: CallQueue::new(late),
             retries: BTreeSet::new(),
             custom_kinds: false,

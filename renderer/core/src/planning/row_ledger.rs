@@ -149,6 +149,11 @@ impl RowLedger {
         self.users.get(place)
     }
 
+    /// Whether a cluster holds something of this profile, as far as its deployer has said.
+    pub(crate) fn is_held(&self, place: &Place) -> bool {
+        self.holders.contains_key(place)
+    }
+
     /// Whether a cause uses this name on this cluster.
     pub(crate) fn is_used(&self, place: &Place) -> bool {
         self.users.contains_key(place)
