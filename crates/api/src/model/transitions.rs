@@ -48,6 +48,11 @@ impl Transitions {
         }
     }
 
+    /// Whether anybody says that it takes over from a profile.
+    pub fn has_successor(&self, id: &ProfileId) -> bool {
+        self.index.dependents(id).next().is_some()
+    }
+
     /// Who takes over from a profile, and who from these. Those in a circle do from nobody.
     pub fn successors(&self, id: &ProfileId) -> BTreeSet<ProfileId> {
         let (mut ahead, mut all) = (vec![id], BTreeSet::new());
@@ -84,6 +89,7 @@ mod tests {
         assert_eq!(all.change(&id("c"), &ids(&["b"])), ids(&["a", "b"]));
         assert_eq!(all.change(&id("c"), &ids(&["b"])), ids(&[]), "nothing is new");
         assert_eq!(all.successors(&id("a")), ids(&["b", "c"]));
+        assert!(all.has_successor(&id("a")) && !all.has_successor(&id("c")));
         assert_eq!((all.predecessors(&id("c")), all.successors(&id("c"))), (ids(&["b"]), ids(&[])));
         assert_eq!(all.change(&id("b"), &ids(&[])), ids(&["a"]));
         assert_eq!(all.successors(&id("a")), ids(&[]));

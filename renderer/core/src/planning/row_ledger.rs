@@ -154,6 +154,11 @@ impl RowLedger {
         self.holders.contains_key(place)
     }
 
+    /// Places of which a tombstone says that nothing is wanted there, and that hold something.
+    pub(crate) fn being_withdrawn(&self) -> impl Iterator<Item = &Place> {
+        self.withdrawn.keys().filter(|place| self.is_held(place) && !self.is_used(place))
+    }
+
     /// Whether a cause uses this name on this cluster.
     pub(crate) fn is_used(&self, place: &Place) -> bool {
         self.users.contains_key(place)

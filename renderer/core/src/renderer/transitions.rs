@@ -7,6 +7,8 @@
 
 // D-0928: a predecessor goes when its successors are there.
 
+use std::collections::BTreeSet;
+
 use sluice_api::ProfileId;
 use sluice_protocol::rows::{Cause, Departure};
 use sluice_protocol::{Body, Fault, Meta, Publish, Step};
@@ -34,9 +36,13 @@ impl Renderer {
         let (ledger, catalog) = (&self.planning.ledger, &self.knowledge.catalog);
         // Where something is wanted again its row says so.
         self.planning.departing.retain(|place, _| !ledger.is_used(place));
-        let departing = self.planning.departing.iter();
-        let others = departing.filter(|(place, after)| catalog.successors(&place.0, &place.1) != **after);
-        for place in others.map(|(place, _)| place.clone()).collect::<Vec<_>>() {
+        let departing = &self.planning.departing;
+        let has_successor = |place: &&Place| catalog.transitions.has_successor(&place.1);
+        let withdrawn = ledger.being_withdrawn().filter(has_successor);
+        let places: BTreeSet<&Place> = departing.keys().chain(withdrawn).collect();
+        let said = |place: &Place| departing.get(place).cloned().unwrap_or_default();
+        let others = places.into_iter().filter(|place| catalog.successors(&place.0, &place.1) != said(place));
+        for place in others.cloned().collect::<Vec<_>>() {
             self.publish_withdrawal(place, step.now, step);
         }
     }
