@@ -154,6 +154,7 @@ impl Job {
         Some(Ended::NotYet)
     }
 
+    // D-0929: a removal waits on its own cluster.
     /// Waits with its removal until those are gone that need it, and those are there that take over from it.
     pub(super) fn wait_to_be_removed(&mut self, context: &mut JobContext<'_>) -> bool {
         let before = std::mem::take(&mut self.awaited);
