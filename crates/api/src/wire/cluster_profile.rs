@@ -52,7 +52,7 @@ pub struct ClusterProfileSpec {
     /// Profiles that must be deployed first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// Profiles that it takes over from: what they have deployed is its, and goes when it is there.
+    /// Profiles that it takes over from, whatever the tiers: they go from a cluster when it is there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub transition_from: Vec<String>,
     /// Management objects that templates read.
