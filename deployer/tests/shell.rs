@@ -143,6 +143,7 @@ fn wanted_as(cluster: ClusterRef, profile: &str, objects: Vec<Value>, spec: Valu
         staged: false,
         hidden: false,
         allow_prune: String::new(),
+        succeeds: std::collections::BTreeSet::new(),
         lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: BTreeMap::new(),

@@ -47,6 +47,8 @@ pub(crate) struct Cluster {
     watched: Watched,
     sources: SourceBook,
     dependencies: Dependencies,
+    /// Profiles that go after others are there.
+    departures: Dependencies,
     calls: CallQueue,
     /// Jobs that are to restart, by time.
     retries: BTreeSet<(i64, ProfileId)>,
@@ -120,6 +122,7 @@ impl Cluster {
             watched: Watched::default(),
             sources: SourceBook::default(),
             dependencies: Dependencies::default(),
+            departures: Dependencies::default(),
             calls: CallQueue::new(late),
             retries: BTreeSet::new(),
             custom_kinds: false,

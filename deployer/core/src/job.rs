@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluice_api::{Digest, ObjectKey, ProfileId, ServiceAccount};
 use sluice_protocol::Shard;
-use sluice_protocol::rows::{Policy, State};
+use sluice_protocol::rows::{Desired, Policy, State};
 
 use crate::claims::Claims;
 use crate::inventory::Stored;
@@ -39,6 +39,7 @@ mod run;
 mod said;
 mod settle;
 mod target;
+mod transition;
 
 use attempts::Attempts;
 use checked::Checks;
@@ -96,6 +97,8 @@ pub(crate) struct Job {
     attempts: Attempts,
     /// Whom it waits for.
     awaited: Awaited,
+    /// What was wanted last, while it waits to be removed.
+    former: Option<Arc<Desired>>,
     /// What it lets be checked.
     checks: Checks,
     /// What of it others change.
@@ -173,6 +176,7 @@ impl Job {
             waits_since: None,
             attempts: Attempts::default(),
             awaited: Awaited::default(),
+            former: None,
             checks: Checks::default(),
             drift: Drift::default(),
             reloader: Reloader::default(),
@@ -226,10 +230,10 @@ impl Job {
     pub(crate) fn forget(&mut self) {
         let target = std::mem::replace(&mut self.target, Target::Unknown);
         let mut makers = std::mem::take(&mut self.makers);
-        let gone = makers.waiting.extract_if(.., |_, row| matches!(row.target, Target::Gone));
+        let gone = makers.waiting.extract_if(.., |_, row| matches!(row.target, Target::Gone(_)));
         makers.left.extend(gone.map(|(origin, _)| origin));
         *self = Self {
-            target: if matches!(target, Target::Gone) { Target::Unknown } else { target },
+            target: if matches!(target, Target::Gone(_)) { Target::Unknown } else { target },
             makers,
             // What was told goes when nothing is tried any more.
             rehearsal: self.rehearsal.take().map(|_| Box::default()),
@@ -372,7 +376,7 @@ impl Job {
                 None if failed => self.settle(context),
                 None => self.record(context),
             },
-            Phase::Recording if matches!(self.target, Target::Gone) => Ended::Removed,
+            Phase::Recording if matches!(self.target, Target::Gone(_)) => Ended::Removed,
             Phase::Recording => self.settle(context),
         }
     }

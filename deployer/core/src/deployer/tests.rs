@@ -86,6 +86,7 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
         staged: false,
         hidden: false,
         allow_prune: String::new(),
+        succeeds: std::collections::BTreeSet::new(),
         lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: BTreeMap::new(),
@@ -463,6 +464,7 @@ mod reload;
 mod remake;
 mod staged;
 mod tenants;
+mod transitions;
 
 #[test]
 fn the_inventory_is_written_before_the_first_apply() {

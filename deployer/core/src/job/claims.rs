@@ -163,7 +163,8 @@ impl Job {
             && live.hash == wanted.hash
             && wanted.owner.is_some_and(|own| own.reference == owner.reference);
         let handed_over = context.claims.is_handed_over(key, owner) || context.claims.may_not(key, owner);
-        let is_had = self.owns(live) || same || handed_over || owner.tier > desired.tier;
+        let comes_first = owner.tier > desired.tier || context.claims.takes_over_from(&self.profile, owner);
+        let is_had = self.owns(live) || same || handed_over || comes_first;
         (!is_had).then_some(owner)
     }
 }
