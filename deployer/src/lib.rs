@@ -9,6 +9,7 @@ mod checks;
 mod drift;
 mod failure;
 mod own;
+mod reload;
 mod restores;
 mod running;
 mod shard;

@@ -25,7 +25,7 @@ use crate::checks::{Asking, Guard, Turns};
 use crate::own;
 use crate::running::Running;
 use crate::sites::Sites;
-use crate::{access, drift, restores};
+use crate::{access, drift, reload, restores};
 
 /// What every shard needs.
 #[derive(Clone)]
@@ -120,6 +120,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         kinds: Running::default(),
         checks: Running::default(),
         watches: Running::default(),
+        sources: Running::default(),
         turns: shared.turns.clone(),
         configurations: write_configurations(shared.projector.clone(), &tasks),
         changes,
@@ -160,6 +161,8 @@ struct Shell {
     checks: Running<CheckId>,
     /// Watches of what is deployed of a kind.
     watches: Running<Gvk>,
+    /// Watches of what pods can read of a kind.
+    sources: Running<Gvk>,
     turns: Turns,
     configurations: mpsc::UnboundedSender<Configuration>,
     changes: mpsc::UnboundedReceiver<(ClusterRef, Option<Arc<Site>>)>,
@@ -175,6 +178,7 @@ impl Shell {
         self.kinds.end_all(cluster);
         self.checks.end_all(cluster);
         self.watches.end_all(cluster);
+        self.sources.end_all(cluster);
         match self.changes.try_recv() {
             Ok((changed, Some(site))) => drop(self.sites.insert(changed, site)),
             Ok((changed, None)) => drop(self.sites.remove(&changed)),
@@ -249,7 +253,7 @@ fn kind(request: &Request) -> &'static str {
         | Request::WriteInventory { .. }
         | Request::DeleteInventory { .. } => "inventory",
         Request::List(_) => "list",
-        Request::Read(_) => "read",
+        Request::Read(_) | Request::Content(_) => "read",
         Request::Prove { .. } => "prove",
         Request::Rehearse { .. } | Request::RehearseDelete { .. } => "rehearse",
         Request::Apply { .. } => "apply",
@@ -284,6 +288,13 @@ impl Effects<Deployer> for Shell {
                 }
             }
             Effect::EndWatch(cluster, gvk) => self.watches.end(&cluster, &gvk),
+            Effect::WatchSources(cluster, gvk) => {
+                if let Some(site) = self.sites.get(&cluster).cloned() {
+                    let watch = reload::watch(site, cluster.clone(), gvk.clone(), self.sender.clone());
+                    self.sources.begin(cluster, gvk, &self.tasks.spawn(Once::SourceWatch, watch));
+                }
+            }
+            Effect::EndWatchSources(cluster, gvk) => self.sources.end(&cluster, &gvk),
             Effect::Summary(summary) => {
                 let (key, object) = cluster_summary(&summary);
                 self.projector.project(key, object);

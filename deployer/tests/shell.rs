@@ -143,6 +143,7 @@ fn wanted_as(cluster: ClusterRef, profile: &str, objects: Vec<Value>, spec: Valu
         staged: false,
         hidden: false,
         allow_prune: String::new(),
+        succeeds: std::collections::BTreeSet::new(),
         lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: BTreeMap::new(),
@@ -447,6 +448,51 @@ async fn what_others_change_is_put_right_and_what_is_excluded_is_theirs() {
     // What happens while nobody watches is seen by the next one.
     put(json!({"text": "changed"}));
     place.deploy(async |_| kit::until(|| of("text") == "2").await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_workload_restarts_when_what_its_pods_read_changes_and_not_when_it_is_seen_first() {
+    let place = Stand::start().await;
+    let put = |kind: &str, name: &str, text: &str| {
+        let object = json!({"apiVersion": "v1", "kind": kind, "metadata": {"namespace": "default", "name": name}, "data": {"text": text}});
+        place.fleet.apply("c", "test", object).unwrap();
+    };
+    let env = json!([{"configMapRef": {"name": "map"}}, {"secretRef": {"name": "secret"}}]);
+    let template = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i", "envFrom": env}]}});
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": "default", "name": "web"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": template}});
+    let objects = vec![config_map("default", "map", "1"), deployment];
+    let mark = || {
+        let web = place.fleet.get("c", "apps/v1", "Deployment", "default", "web")?;
+        let annotations = &web["spec"]["template"]["metadata"]["annotations"];
+        annotations["sluice.dev/reload"].as_str().map(str::to_owned)
+    };
+    let kept = || {
+        let all = place.fleet.list("c", "v1", "ConfigMap", "").unwrap();
+        let own = all.into_iter().find(|object| sluice_api::object::label(object, INVENTORY).is_some());
+        own.map(|own| own["data"]["inventory"].as_str().unwrap_or_default().to_owned()).unwrap_or_default()
+    };
+    put("Secret", "secret", "c2VjcmV0");
+    place
+        .deploy(async |bus| {
+            kit::write(bus, [wanted_as(cluster(), "p", objects, json!({"reloader": true}))]).await;
+            is(bus, "p", State::Provisioned).await;
+            kit::until(|| {
+                kept().contains("ConfigMap default/map") && kept().contains("Secret default/secret")
+            })
+            .await;
+            assert_eq!(mark(), None);
+            put("ConfigMap", "map", "2");
+            kit::until(|| mark().is_some()).await;
+            let first = mark();
+            put("Secret", "secret", "b3RoZXI=");
+            kit::until(|| mark() != first).await;
+        })
+        .await;
+    let before = mark();
+    // What happens while nobody watches is seen by the next one.
+    put("Secret", "secret", "bmV3");
+    place.deploy(async |_| kit::until(|| mark() != before).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

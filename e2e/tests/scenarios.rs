@@ -77,6 +77,9 @@ scenarios! {
     de_pre_deploy_check: "de-pre-deploy-check",
     de_prune_guard: "de-prune-guard",
     de_readiness_checks: "de-readiness-checks",
+    de_reloader: "de-reloader",
+    de_reloader_chart: "de-reloader-chart",
+    de_reloader_trigger: "de-reloader-trigger",
     de_removal_checks: "de-removal-checks",
     de_removal_in_reverse: "de-removal-in-reverse",
     de_rollout_approval: "de-rollout-approval",
@@ -84,6 +87,9 @@ scenarios! {
     de_rollout_passes_over: "de-rollout-passes-over",
     de_rollout_stops: "de-rollout-stops",
     de_subresources: "de-subresources",
+    de_transition: "de-transition",
+    de_transition_chart: "de-transition-chart",
+    de_transition_waits: "de-transition-waits",
     de_waits_for_what_fails: "de-waits-for-what-fails",
     de_what_events_take_away: "de-what-events-take-away",
     e_http_route_kind_later: "e-http-route-kind-later",
@@ -176,6 +182,8 @@ const UNTOLD: &[(&str, &str)] = &[
     ("de-pre-deploy-check", AS_A_WHOLE),
     ("de-prune-guard", NOT_WELL),
     ("de-rollout-stops", NOT_WELL),
+    ("de-transition-chart", NOT_WELL),
+    ("de-transition-waits", NOT_WELL),
     ("tr-skip-namespace-creation", AS_A_WHOLE),
 ];
 const AS_A_WHOLE: &str = "another object or a check of the profile fails, and deployers say of a profile only as a whole what became of it";

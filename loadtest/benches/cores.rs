@@ -183,6 +183,7 @@ fn desired() -> Desired {
         staged: false,
         hidden: false,
         allow_prune: String::new(),
+        succeeds: Default::default(),
         lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: Default::default(),

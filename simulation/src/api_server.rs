@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sluice_agent_core::{Seen, WatchSpec};
 use sluice_api::{Gvk, ObjectKey, ProfileId};
 use sluice_deployer_core::{
-    Class, Failure, Inventory, Live, MANAGER, Reply, Request, Stored, Version, own_fields,
+    Class, Failure, Inventory, Live, MANAGER, Reply, Request, Stored, Version, content_digest, own_fields,
 };
 
 use crate::refusals::Refusals;
@@ -196,6 +196,10 @@ impl ApiServer {
             Request::Prove { .. } | Request::RehearseDelete { .. } => Reply::Done,
             Request::Rehearse { .. } => Reply::Rehearsed { exists: false, difference: None },
             Request::Read(key) => Reply::Read(self.applied.get(key).map(|object| Live::of(object))),
+            Request::Content(key) => {
+                let found = self.applied.get(key);
+                Reply::Content(found.map(|object| (Live::of(object).version(), content_digest(object))))
+            }
             Request::Apply { object, against, watched, .. } => {
                 let (reply, written) = self.apply(object, against.as_ref());
                 return match reply {

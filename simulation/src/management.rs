@@ -116,6 +116,8 @@ impl Management {
         management.flip_team();
         management.put(manifests::base_profile());
         management.put(manifests::base_content());
+        management.put(manifests::next_profile());
+        management.put(manifests::next_content());
         Addon::ALL.into_iter().for_each(|addon| management.put_content(addon));
         Addon::TRIGGERS.into_iter().for_each(|addon| management.put_generator_source(addon));
         // What is read may be there from the beginning, or come later.

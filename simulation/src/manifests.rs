@@ -254,6 +254,22 @@ pub(crate) fn base_content() -> Value {
     config_map(BASE, text, false)
 }
 
+/// Who takes over from the user's profile, and goes to other clusters.
+const NEXT: &str = "next";
+
+/// The profile after which the user's profile goes, where both are for a cluster.
+pub(crate) fn next_profile() -> Value {
+    let spec = json!({"clusterSelector": {"matchLabels": {"env": "fv"}}, "transitionFrom": ["own"], "policyRefs": [content_ref(NEXT)]});
+    json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": NEXT}, "spec": spec})
+}
+
+/// The ConfigMap that it deploys.
+pub(crate) fn next_content() -> Value {
+    let text =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: default, name: next}\ndata: {of: next}\n";
+    config_map(NEXT, text, false)
+}
+
 /// Nothing of the profile changes any more.
 pub(crate) fn pause(profile: &mut Value) {
     profile["metadata"]["annotations"]["profile.projectsveltos.io/paused"] = "yes".into();

@@ -9,6 +9,7 @@
 //! | here | a cluster `env: fv` in which the EventSource selects something, and a cluster `tier: x` | the management cluster | `here-<cluster>-<cluster of the tier>`, and `share-<cluster>` once |
 //! | own | the user's profile, or without one the same as above for the trigger that makes one of its name | clusters `tier: x`, by label, or those of the set for the profile | `own`, `both` when its tier is the lower one |
 //! | team | the profile of a namespace | the clusters of its set | `team` |
+//! | next | a profile after which the user's profile goes | clusters `env: fv` | `next` |
 //! | base | a profile without a selector, which the user's profile depends on | where the user's profile is | `base` |
 
 // D-1303: the expectation of the simulation shares no code with the cores.
@@ -38,6 +39,8 @@ pub(crate) enum Holder {
     Team,
     /// The one that the user's depends on.
     Base,
+    /// The one that takes over from the user's.
+    Next,
 }
 
 /// An object as it should be, and the profiles that may hold it.
@@ -103,7 +106,10 @@ pub(crate) fn table(
         table.insert("own".into(), Wanted { data, holders: vec![Holder::Own] });
     }
     if has_profile {
-        table.insert("base".into(), base());
+        table.insert("base".into(), of_itself("base", Holder::Base));
+    }
+    if management.registration(at).is_some_and(|labels| labels.env == "fv") {
+        table.insert("next".into(), of_itself("next", Holder::Next));
     }
     if management.has_team() && management.team_selects(at) {
         let data = [edit(management, Addon::Team)].into();
@@ -146,9 +152,9 @@ fn put_here(table: &mut Table, management: &Management, source: &'static str, ev
     }
 }
 
-/// What the user's profile depends on.
-fn base() -> Wanted {
-    Wanted { data: [("of".to_owned(), "base".to_owned())].into(), holders: vec![Holder::Base] }
+/// What says only what it is.
+fn of_itself(name: &str, holder: Holder) -> Wanted {
+    Wanted { data: [("of".to_owned(), name.to_owned())].into(), holders: vec![holder] }
 }
 
 fn both(management: &Management, addon: Addon, holders: Vec<Holder>) -> Wanted {
@@ -189,7 +195,7 @@ pub(crate) fn compare(world: &World) -> Result<(), String> {
     let World { management, clusters: servers, .. } = world;
     let tables: Vec<_> = world.servers().map(|(name, _)| (name, table(management, servers, name))).collect();
     let mut names = BTreeMap::from(
-        [(Holder::Own, "own"), (Holder::Team, "default/own"), (Holder::Base, "base")]
+        [(Holder::Own, "own"), (Holder::Team, "default/own"), (Holder::Base, "base"), (Holder::Next, "next")]
             .map(|(holder, name)| (holder, name.to_owned())),
     );
     for (cluster, table) in &tables {

@@ -143,6 +143,7 @@ pub(crate) fn proxy_answer(request: &Request, is_plain: bool) -> Failure {
         Request::Inventories
         | Request::List(_)
         | Request::Read(_)
+        | Request::Content(_)
         | Request::Prove { .. }
         | Request::Rehearse { .. }
         | Request::RehearseDelete { .. }

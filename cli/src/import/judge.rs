@@ -175,7 +175,7 @@ mod tests {
             of("ClusterProfile", config, &spec)
         };
         assert_eq!(profile("tier", json!(50)), [(Fit::Works, String::new())]);
-        assert_eq!(profile("reloader", json!(true)), [(Fit::Differs, "spec.reloader".into())]);
+        assert_eq!(profile("reloader", json!(true)), [(Fit::Works, String::new())]);
         let missing = profile(
             "kustomizationRefs",
             json!([{"kind": "ConfigMap", "namespace": "a", "name": "b", "path": "p"}]),

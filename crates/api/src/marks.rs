@@ -24,6 +24,8 @@ pub const ANNOTATIONS: [&str; 8] = [
 ];
 /// Annotation: the digest of the labels and annotations that the profile has added.
 pub const EXTRA: &str = "sluice.projectsveltos.io/extra";
+/// Annotation of a workload and of its pod template: what tells the ConfigMaps and Secrets with which its pods were started last.
+pub const RELOAD: &str = "sluice.dev/reload";
 
 /// Annotations that Sveltos alone writes, after the prefix.
 const OF_SVELTOS: [&str; 2] = ["clustersummary", "deploymenttype"];
@@ -40,6 +42,20 @@ pub fn take_all(object: &mut Value) {
     take(object);
     take_names(object, "annotations", &OF_SVELTOS);
     take_owners(object);
+    take_reload(object);
+}
+
+/// Takes off what makes pods start anew. A copy of a workload that was restarted is the workload.
+fn take_reload(object: &mut Value) {
+    for path in ["/metadata", "/spec/template/metadata"] {
+        let Some(metadata) = object.pointer_mut(path).and_then(Value::as_object_mut) else { continue };
+        let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) else {
+            continue;
+        };
+        if annotations.remove(RELOAD).is_some() && annotations.is_empty() {
+            metadata.remove("annotations");
+        }
+    }
 }
 
 fn take_names(object: &mut Value, field: &str, names: &[&str]) {

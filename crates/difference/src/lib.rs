@@ -7,6 +7,8 @@ use similar::TextDiff;
 
 /// What Sluice writes onto objects begins so: it follows from the rest.
 const MARKS: &str = "projectsveltos.io/";
+/// So does what restarts the pods of a workload, on it and on its template.
+const RELOAD: &str = "sluice.dev/reload";
 /// Fields of the metadata that servers write.
 const OF_SERVERS: [&str; 6] =
     ["managedFields", "generation", "resourceVersion", "uid", "creationTimestamp", "selfLink"];
@@ -49,19 +51,25 @@ fn bare(object: &Value) -> Value {
     {
         fields.remove("status");
     }
-    let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut) else {
-        return object;
-    };
-    metadata.retain(|name, _| !OF_SERVERS.contains(&name.as_str()));
+    if let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut) {
+        metadata.retain(|name, _| !OF_SERVERS.contains(&name.as_str()));
+        take_marks(metadata, |name| name.starts_with(MARKS) || name == RELOAD);
+    }
+    if let Some(metadata) = object.pointer_mut("/spec/template/metadata").and_then(Value::as_object_mut) {
+        take_marks(metadata, |name| name == RELOAD);
+    }
+    object
+}
+
+fn take_marks(metadata: &mut Map<String, Value>, is_mark: impl Fn(&str) -> bool) {
     for field in ["annotations", "labels"] {
         if let Some(entries) = metadata.get_mut(field).and_then(Value::as_object_mut) {
-            entries.retain(|name, _| !name.starts_with(MARKS));
+            entries.retain(|name, _| !is_mark(name));
             if entries.is_empty() {
                 metadata.remove(field);
             }
         }
     }
-    object
 }
 
 /// Takes the values of Secrets away; those that differ say so.
@@ -153,6 +161,17 @@ mod tests {
             "annotations": {"projectsveltos.io/hash": "a", "own": "b"}}, "data": {"a": "b"}, "status": {"ready": true}});
         let wanted = json!({"kind": "ConfigMap", "metadata": {"name": "x", "annotations": {"own": "b"}}, "data": {"a": "b"}});
         assert_eq!(shown(&live, &wanted, Hide::OfSecrets), None);
+    }
+
+    #[test]
+    fn that_pods_were_restarted_is_no_difference() {
+        let workload = |annotations: Value| {
+            json!({"kind": "Deployment", "metadata": {"name": "x", "annotations": annotations},
+                "spec": {"template": {"metadata": {"labels": {"a": "b"}, "annotations": annotations}}}})
+        };
+        let (plain, restarted) = (workload(json!({})), workload(json!({RELOAD: "1"})));
+        assert_eq!(shown(&restarted, &plain, Hide::OfSecrets), None);
+        assert!(shown(&restarted, &workload(json!({"own": "1"})), Hide::OfSecrets).is_some());
     }
 
     #[test]

@@ -314,9 +314,14 @@ spec:
 
     #[test]
     fn what_has_no_effect_is_a_warning() {
-        let (severity, field, reason) =
-            only(&TRIGGER.replace("  eventSourceName: s", "  eventSourceName: s\n  reloader: true"));
-        assert_eq!((severity, field.as_str()), (Severity::Warning, "spec.reloader"));
+        let (severity, field, reason) = only(&TRIGGER.replace(
+            "metadata: {name: t}",
+            "metadata: {name: t, labels: {projectsveltos.io/admin-name: a}}",
+        ));
+        assert_eq!(
+            (severity, field.as_str()),
+            (Severity::Warning, "metadata.labels.projectsveltos.io/admin-name")
+        );
         assert!(reason.starts_with("has no effect"), "{reason}");
         let cluster = "apiVersion: lib.projectsveltos.io/v1beta1\nkind: SveltosCluster\nmetadata: {name: c, namespace: n}\nspec: {pullMode: true}\n";
         assert_eq!(only(cluster).1, "spec.pullMode");

@@ -95,7 +95,9 @@ impl Clusters {
                     | Effect::FollowKinds(_)
                     | Effect::EndCheck(..)
                     | Effect::Watch(..)
-                    | Effect::EndWatch(..) => {}
+                    | Effect::EndWatch(..)
+                    | Effect::WatchSources(..)
+                    | Effect::EndWatchSources(..) => {}
                 }
             }
         }
@@ -110,6 +112,7 @@ impl Clusters {
             // The clusters have nothing of profiles at first, and nobody else writes to them.
             Request::Inventories => Reply::Inventories(Vec::new()),
             Request::List(_) => Reply::Listed(Vec::new()),
+            Request::Content(_) => Reply::Content(None),
             Request::ReadInventory(_) => Reply::Inventory(None),
             // Nothing is known of rights here.
             Request::Prove { .. } | Request::RehearseDelete { .. } => Reply::Done,

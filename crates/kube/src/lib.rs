@@ -30,4 +30,6 @@ pub use newest::Watermark;
 pub use path::{only, segment};
 pub use raw::Raw;
 pub use token_review::knows_token;
-pub use watch::{WatchEvent, resource_of, watch, watch_metadata, watch_some, watch_versioned};
+pub use watch::{
+    WatchEvent, resource_of, watch, watch_metadata, watch_some, watch_some_metadata, watch_versioned,
+};

@@ -159,6 +159,19 @@ pub async fn watch_metadata(
     watch_as(client, asked, tell).await;
 }
 
+/// The same as [`watch_metadata`], kept and told as what `pick` makes of the metadata.
+pub async fn watch_some_metadata<T>(
+    client: Client,
+    gvk: Gvk,
+    config: watcher::Config,
+    pick: impl Fn(Value) -> Result<T, Value>,
+    tell: impl FnMut(WatchEvent<T>) -> bool,
+) {
+    let namespace = String::new();
+    let asked = Asked { gvk, namespace, config, versioned: false, metadata_only: true, pick };
+    watch_as(client, asked, tell).await;
+}
+
 /// What is watched.
 struct Asked<P> {
     gvk: Gvk,

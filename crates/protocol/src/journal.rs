@@ -6,7 +6,7 @@ use sluice_api::{ClusterRef, Digest};
 /// A line of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JournalEntry {
-    /// `matched`, `unmatched`, `rendered`, `applied`, `drifted`, `withdrawn` or `problem`.
+    /// `matched`, `unmatched`, `rendered`, `applied`, `drifted`, `reloaded`, `withdrawn` or `problem`.
     pub what: String,
     /// The stage that did it.
     pub stage: String,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::interest::{Complete, Interest};
 use crate::position::Position;
-use crate::rows::{Cause, Desired, ReportMeta, Status};
+use crate::rows::{Cause, Departure, Desired, ReportMeta, Status};
 use crate::{JournalEntry, ProblemRow};
 
 /// What has a JSON form whatever its value: the keys of its objects are texts, and no part of it refuses to be written.
@@ -13,6 +13,7 @@ pub trait Wire: Serialize {}
 impl Wire for crate::Capabilities {}
 impl Wire for Cause {}
 impl Wire for Complete {}
+impl Wire for Departure {}
 impl Wire for Desired {}
 impl Wire for Interest {}
 impl Wire for JournalEntry {}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::interest::Complete;
 use crate::json;
 use crate::position::Position;
-use crate::rows::{Cause, ReportMeta};
+use crate::rows::{Cause, Departure, ReportMeta};
 
 /// Meta data of a row. On the bus it is JSON in a header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub enum Meta {
     Position(Position),
     /// Of `desired` and `status` rows. Those of many clusters share it.
     Cause(Arc<Cause>),
+    /// Of tombstones in `desired` that do not count at once.
+    Departure(Departure),
     /// Something else, as it was written: nothing may be concluded from it.
     Unknown(String),
 }
@@ -38,11 +40,13 @@ impl Meta {
         let report = |_| serde_json::from_str(text).map(Self::Report);
         let complete = |_| serde_json::from_str(text).map(Self::Complete);
         let position = |_| serde_json::from_str(text).map(Self::Position);
+        let departure = |_| serde_json::from_str(text).map(Self::Departure);
         // Each needs a field that no other has.
         cause()
             .or_else(report)
             .or_else(complete)
             .or_else(position)
+            .or_else(departure)
             .unwrap_or_else(|_: serde_json::Error| Self::Unknown(text.to_owned()))
     }
 
@@ -54,6 +58,11 @@ impl Meta {
     /// Why the row exists, where that is what it says.
     pub fn cause(&self) -> Option<&Cause> {
         if let Self::Cause(cause) = self { Some(cause) } else { None }
+    }
+
+    /// When what is withdrawn goes, where that is what it says.
+    pub fn departure(&self) -> Option<&Departure> {
+        if let Self::Departure(departure) = self { Some(departure) } else { None }
     }
 
     /// What is complete, where that is what it says.
@@ -70,6 +79,7 @@ impl fmt::Display for Meta {
             Self::Complete(complete) => f.write_str(&json::text(complete)),
             Self::Position(position) => f.write_str(&json::text(position)),
             Self::Cause(cause) => f.write_str(&json::text(&**cause)),
+            Self::Departure(departure) => f.write_str(&json::text(departure)),
             Self::Unknown(text) => f.write_str(text),
         }
     }
@@ -125,6 +135,10 @@ mod tests {
             (Meta::Complete(lacking), r#"{"incarnation":7,"revision":5,"lacking":["s","~t"]}"#),
             (Meta::of_cause(&Cause::Profile(ProfileId::cluster("p"))), r#"{"profile":"ClusterProfile p"}"#),
             (Meta::of_cause(&Cause::from(event)), EVENT),
+            (
+                Meta::Departure(Departure { after: [ProfileId::new("team", "p")].into() }),
+                r#"{"after":["Profile team/p"]}"#,
+            ),
             (Meta::Unknown(r#"{"other":1}"#.into()), r#"{"other":1}"#),
         ];
         for (meta, text) in texts {

@@ -44,6 +44,15 @@ pub enum Cause {
     Profile(ProfileId),
 }
 
+// D-0928: a predecessor goes when its successors are there.
+/// Meta of a tombstone in `desired`, where what is withdrawn does not go at once. Former versions do not know it, and let it go.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Departure {
+    /// It goes when these profiles are on the cluster as they should be.
+    pub after: BTreeSet<ProfileId>,
+}
+
 /// The event, and the trigger that acts upon it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EventCause {
@@ -70,6 +79,9 @@ pub struct Desired {
     pub owner_name: String,
     /// Lower wins where two profiles claim one object.
     pub tier: i32,
+    /// Profiles that it takes over from: what they have is its, whatever the tiers.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub succeeds: BTreeSet<ProfileId>,
     /// Whether add-ons stay when the profile goes.
     #[serde(default)]
     pub leave: bool,

@@ -93,7 +93,7 @@ impl Reporter {
 
     /// Something happened.
     pub fn record(&self, entry: JournalEntry) {
-        let what = ["matched", "unmatched", "rendered", "applied", "drifted", "withdrawn"]
+        let what = ["matched", "unmatched", "rendered", "applied", "drifted", "reloaded", "withdrawn"]
             .into_iter()
             .find(|what| *what == entry.what);
         self.context.metrics.count(self.context.stage, what.unwrap_or("other"));

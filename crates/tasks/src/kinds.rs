@@ -151,6 +151,8 @@ kinds! {
         Check: "check" => StopOwner,
         /// Watches the metadata of what is deployed of a kind. What it has seen is how something that went in between is missed.
         DriftWatch: "drift-watch" => StopOwner,
+        /// Watches the versions of what pods can read of a kind. What it has seen is how something that went in between is missed.
+        SourceWatch: "source-watch" => StopOwner,
         /// One call to a managed cluster. The shard waits for the answer.
         Call: "call" => StopOwner,
         /// Writes ClusterConfigurations. What waits in it is nowhere else.

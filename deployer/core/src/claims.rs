@@ -11,16 +11,19 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sluice_api::{ObjectKey, ProfileId};
 
+use self::succession::Succession;
 use self::want::is_refused;
 pub(crate) use self::want::{Denied, Proof, Want};
 use crate::request::OwningProfile;
 
+mod succession;
 mod want;
 
 // D-1020: the lower tier has an object, else who has it already.
 #[derive(Default)]
 pub(crate) struct Claims {
     objects: HashMap<ObjectKey, Claim>,
+    succession: Succession,
     /// Profiles that are to restart: what they can have has changed.
     asked: BTreeSet<ProfileId>,
 }
@@ -92,10 +95,11 @@ impl Holders {
 
 impl Claim {
     /// Who comes before this profile because the object is its, and has not had its turn yet.
-    fn first(&mut self, profile: &ProfileId, want: &Want) -> Option<ProfileId> {
+    fn first(&mut self, profile: &ProfileId, want: &Want, succession: &Succession) -> Option<ProfileId> {
         let named = self.named.take().filter(|named| **named != *profile && self.holders.0.is_empty())?;
         let waits = self.waiting.get(&*named)?;
-        if waits.as_ref().is_some_and(|waits| waits.yields_to(want)) {
+        let gives_way = |waits: &Want| succession.gives_way(self, (&*named, waits), (profile, want));
+        if waits.as_ref().is_some_and(gives_way) {
             return None;
         }
         let first = (*named).clone();
@@ -112,9 +116,19 @@ impl Claim {
 }
 
 impl Claims {
-    /// Forgets everything.
+    /// Forgets everything but what rows say.
     pub(crate) fn clear(&mut self) {
-        *self = Self::default();
+        *self = Self { succession: std::mem::take(&mut self.succession), ..Self::default() };
+    }
+
+    /// By its newest row a profile takes over from these, and no others. Who has lost something because of that asks for it again.
+    pub(crate) fn succeed(&mut self, profile: &ProfileId, from: &BTreeSet<ProfileId>) {
+        self.asked.extend(self.succession.set(profile, from));
+    }
+
+    /// Whether a profile takes over from the one that an object names.
+    pub(crate) fn takes_over_from(&self, profile: &ProfileId, owner: &OwningProfile) -> bool {
+        self.succession.is_after_owner(profile, owner)
     }
 
     /// Profiles that are to restart.
@@ -139,24 +153,29 @@ impl Claims {
         mut want: Want,
     ) -> Result<(), Denied> {
         let claim = self.objects.entry(key.clone()).or_default();
+        // With what a predecessor wants now they may come before others.
+        self.asked.extend(self.succession.waiting(claim, profile));
         let rivals: Vec<_> = claim
             .holders
             .others(profile)
-            .filter_map(|(name, holder)| Some((name.clone(), holder.wants.clone()?)))
-            .filter(|(_, wants)| wants.content != want.content)
+            .filter_map(|(name, holder)| Some((name.clone(), holder.wants.clone()?, holder.leaving)))
+            .filter(|(_, wants, _)| wants.content != want.content)
             .collect();
         let known = claim.holders.get(profile).and_then(|holder| holder.wants.as_ref());
         if let Some(known) = known.filter(|known| known.account == want.account) {
             want.proof = if want.proof == Proof::Untried { known.proof } else { want.proof };
         }
-        if let Some(name) = claim.first(profile, &want) {
+        if let Some(name) = claim.first(profile, &want, &self.succession) {
             claim.waiting.insert(profile.clone(), Some(want));
             self.asked.insert(name.clone());
             return Err(Denied::by(name));
         }
-        if let Some((name, _)) = rivals.iter().find(|(_, wants)| !wants.yields_to(&want)) {
+        let give_way = |(name, wants, _): &(ProfileId, Want, bool), want: &Want| {
+            self.succession.gives_way(claim, (name, wants), (profile, want))
+        };
+        if let Some((name, ..)) = rivals.iter().find(|rival| !give_way(rival, &want)) {
             let proved = Want { proof: Proof::Given, ..want.clone() };
-            let provable = rivals.iter().all(|(_, wants)| wants.yields_to(&proved));
+            let provable = rivals.iter().all(|rival| give_way(rival, &proved));
             let denied = Denied { by: name.clone(), provable };
             if claim.holders.remove(profile) {
                 self.asked.extend(claim.waiting.keys().cloned());
@@ -164,10 +183,11 @@ impl Claims {
             claim.waiting.insert(profile.clone(), Some(want));
             return Err(denied);
         }
-        for (name, wants) in rivals {
+        for (name, wants, is_leaving) in rivals {
             claim.holders.remove(&name);
-            // What is there may say that it is that one's.
-            if wants.proof == Proof::Refused {
+            // What is there may say that it is that one's; and as long as a predecessor wants it, its rank counts.
+            let is_before = !is_leaving && self.succession.is_after(profile, &name);
+            if wants.proof == Proof::Refused || is_before {
                 claim.waiting.insert(name.clone(), Some(wants));
             }
             self.asked.insert(name);
@@ -198,7 +218,9 @@ impl Claims {
     ) -> Result<(), Denied> {
         let claim = self.objects.entry(key.clone()).or_default();
         let is_unknown = |holder: &Holder| holder.wants.is_none() && !holder.leaving;
-        let unknown = claim.holders.others(profile).find(|(_, holder)| is_unknown(holder) && !want.listed);
+        let unknown = claim.holders.others(profile).find(|(name, holder)| {
+            is_unknown(holder) && !want.listed && !self.succession.is_after(profile, name)
+        });
         let able = claim.waiting.iter().find(|(name, other)| {
             want.unable && *name != profile && other.as_ref().is_some_and(|other| !other.unable)
         });

@@ -15,10 +15,12 @@ use crate::job::{Ended, Job, JobContext, MakerRow};
 use crate::late_calls::LateCalls;
 use crate::prune_guard::PruneGuard;
 use crate::request::{Class, Failure, Live, Reply, Request};
+use crate::sources::SourceBook;
 
 use drift::Watched;
 use guards::Guards;
 use reachability::Reachability;
+pub(crate) use reloads::Reloads;
 
 mod drift;
 mod guards;
@@ -26,6 +28,7 @@ mod kinds;
 mod needs;
 mod opening;
 mod reachability;
+mod reloads;
 
 pub use guards::Guarded;
 pub(crate) use needs::{Others, Unmet};
@@ -42,7 +45,10 @@ pub(crate) struct Cluster {
     checks: CheckBook,
     guards: Guards,
     watched: Watched,
+    sources: SourceBook,
     dependencies: Dependencies,
+    /// Profiles that go after others are there.
+    departures: Dependencies,
     calls: CallQueue,
     /// Jobs that are to restart, by time.
     retries: BTreeSet<(i64, ProfileId)>,
@@ -79,6 +85,8 @@ pub(crate) struct Outcome {
     pub(crate) watched: Vec<(Gvk, bool)>,
     /// Objects that somebody else had changed and that were put right.
     pub(crate) righted: Vec<ObjectKey>,
+    /// What watches of what pods read are to begin, or end, what is wrong with them, and which workloads were restarted.
+    pub(crate) reloads: Reloads,
     /// Profiles that wait for others than before.
     pub(crate) waits: Vec<ProfileId>,
     /// For the first time a profile has an object of a kind that can come and go.
@@ -112,7 +120,9 @@ impl Cluster {
             checks: CheckBook::default(),
             guards: Guards::default(),
             watched: Watched::default(),
+            sources: SourceBook::default(),
             dependencies: Dependencies::default(),
+            departures: Dependencies::default(),
             calls: CallQueue::new(late),
             retries: BTreeSet::new(),
             custom_kinds: false,
@@ -207,6 +217,7 @@ impl Cluster {
         match (request, profile, reply) {
             (request, profile, None) => self.calls.push(request, profile),
             (Request::List(_), _, Some(reply)) => self.listed(reply, now, &mut outcome),
+            (Request::Content(key), _, Some(reply)) => self.source_read(&key, reply, now, &mut outcome),
             (_, None, Some(reply)) => self.opened(reply, now, &mut outcome),
             (request, Some(profile), Some(reply)) => {
                 let ended = self.with_job(&profile, now, |job, context| job.reply(&request, reply, context));
@@ -285,6 +296,7 @@ impl Cluster {
             live: &mut self.live,
             claims: &mut self.claims,
             checks: &mut self.checks,
+            sources: &mut self.sources,
             calls: &mut calls,
         };
         let ended = f(&mut job, &mut context);
@@ -317,8 +329,10 @@ impl Cluster {
             outcome.waits.extend(job.takes_new_wait().then(|| profile.clone()));
             if ended == Some(Ended::Removed) {
                 job.end_checks(&mut self.checks);
+                job.end_reloads(&mut self.sources);
             }
             outcome.righted.extend(job.take_righted());
+            outcome.reloads.done.extend(job.take_reloaded());
         }
         self.note_watched(profile, outcome);
         match ended {
@@ -346,6 +360,7 @@ impl Cluster {
     fn send(&mut self, now: i64, next_id: &mut CallId, outcome: &mut Outcome) {
         self.ask(now, outcome);
         self.mind_guards(now, outcome);
+        self.look_at_sources(now, outcome);
         outcome.calls.extend(self.calls.take(now, next_id));
         outcome.checks.append(&mut self.checks.take_news());
         self.calls.wakes_at(now).into_iter().for_each(|at| outcome.wake(at));

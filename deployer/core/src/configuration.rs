@@ -169,6 +169,7 @@ mod tests {
             formerly: String::new(),
             adopted: BTreeMap::new(),
             fields: Vec::new(),
+            reloads: BTreeMap::new(),
             objects: objects.into_iter().map(Arc::new).collect(),
             stay: None,
         };

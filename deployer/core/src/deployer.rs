@@ -24,9 +24,11 @@ mod drift;
 mod gone;
 mod left_behind;
 mod rehearsed;
+mod reloads;
 mod reporting;
 mod rows;
 mod slow;
+mod watching;
 
 use deferred::Deferred;
 use display::Agenda;
@@ -34,6 +36,7 @@ use gone::Registered;
 use left_behind::LeftBehind;
 use reporting::{status_of, status_row};
 use slow::Slow;
+use watching::Troubles;
 
 const STAGE: &str = "deployer";
 /// Attempts in a row that the server's state may spoil before it is the profile's problem: not fewer than those after
@@ -78,6 +81,7 @@ pub struct Deployer {
     deferred: Deferred,
     left_behind: LeftBehind,
     slow: Slow,
+    troubles: Troubles,
     agenda: Agenda,
     registered: Registered,
     /// Until when calls of a former owner may arrive. What is waited for here is counted by the clock that nobody sets: a
@@ -101,6 +105,7 @@ impl Deployer {
             deferred: Deferred::default(),
             left_behind: LeftBehind::default(),
             slow: Slow::default(),
+            troubles: Troubles::default(),
             agenda: Agenda::default(),
             registered: Registered::default(),
             former_until: 0,
@@ -134,6 +139,7 @@ impl Deployer {
             });
         }
         self.tell_drift(cluster, outcome.watched, outcome.righted, step);
+        self.tell_reloads(cluster, outcome.reloads, step);
         if let Some(at) = outcome.wake_at {
             step.wake_at_steady(at);
         }
@@ -336,6 +342,7 @@ impl Core for Deployer {
                 }
             }
             ExternalInput::Shown(cluster, shown) => self.shown(&cluster, shown, step),
+            ExternalInput::Glimpse(cluster, glimpse) => self.glimpse(&cluster, glimpse, step),
             ExternalInput::Reply(cluster, id, reply) => {
                 self.with(&cluster, step, |state, next_id| state.reply(id, reply, now, next_id))
             }

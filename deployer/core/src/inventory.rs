@@ -11,6 +11,7 @@ use sluice_api::{Digest, ObjectKey, ProfileId, ServiceAccount, identity, object}
 use sluice_protocol::rows::{Cause, Release};
 
 use crate::error::Error;
+use crate::reload::Reload;
 use crate::request::{Live, Version};
 
 /// Whose inventories: those of the management cluster itself are told from those that it has as a registered cluster.
@@ -69,6 +70,10 @@ pub struct Inventory {
     /// know it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<Option<NonZeroU64>>,
+    /// What the pods of its workloads read, and were started with, by the workload; where they are restarted when that changes. Former
+    /// versions do not know it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reloads: BTreeMap<String, Reload>,
     /// Everything it may have created. Written before the first of them is.
     pub objects: BTreeSet<Arc<ObjectKey>>,
     /// Those of them that are never deleted: they said so when they were rendered, or a chart brought them along. Former versions
@@ -202,6 +207,8 @@ mod tests {
             app_version: String::new(),
             values: "0".into(),
         };
+        let seen = BTreeMap::from([("ConfigMap a/c".to_owned(), "0".to_owned())]);
+        let reload = Reload { mark: "1".into(), seen };
         let inventory = Inventory {
             profile: "p".into(),
             owner_kind: "ClusterProfile".into(),
@@ -218,6 +225,7 @@ mod tests {
             releases: BTreeMap::from([("n/r".to_owned(), release)]),
             stay: Some([key.clone()].into()),
             fields: Vec::new(),
+            reloads: BTreeMap::from([("Deployment a/b".to_owned(), reload)]),
             objects: [Arc::new(key)].into(),
         };
         for kept in [Kept::Registered, Kept::Management] {
@@ -255,6 +263,7 @@ mod tests {
             formerly: String::new(),
             adopted: BTreeMap::new(),
             fields: Vec::new(),
+            reloads: BTreeMap::new(),
             objects: BTreeSet::new(),
             stay: None,
         };

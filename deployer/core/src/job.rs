@@ -1,27 +1,24 @@
 //! One profile on one cluster: what it should be, what it owns, and how far the work is.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_api::{Digest, ObjectKey, ProfileId, ServiceAccount};
 use sluice_protocol::Shard;
-use sluice_protocol::rows::{Policy, State};
+use sluice_protocol::rows::{Desired, Policy, State};
 
-use crate::checks::CheckBook;
 use crate::claims::Claims;
-use crate::cluster::Others;
 use crate::inventory::Stored;
-use crate::late_calls::LateCalls;
 use crate::order::Wave;
 use crate::prepare::{DEFINITION, TargetScope, prepare_some};
-use crate::prune_guard::PruneGuard;
 use crate::releases;
-use crate::request::{Live, Request};
+use crate::request::Request;
 
 mod apply;
 mod attempts;
 mod checked;
 mod claims;
+mod context;
 mod dependent;
 mod drift;
 mod handover;
@@ -34,6 +31,7 @@ mod prune;
 mod prune_guard;
 mod redeploy;
 mod rehearse;
+mod reload;
 mod remake;
 mod removal;
 mod replies;
@@ -41,9 +39,11 @@ mod run;
 mod said;
 mod settle;
 mod target;
+mod transition;
 
 use attempts::Attempts;
 use checked::Checks;
+pub(crate) use context::JobContext;
 use dependent::Awaited;
 use drift::Drift;
 pub(crate) use drift::Shown as ShownObject;
@@ -52,6 +52,7 @@ pub(crate) use makers::{MakerRow, Makers};
 use proves::Proves;
 use redeploy::Redeploy;
 use rehearse::Rehearsal;
+use reload::Reloader;
 use run::Run;
 pub(crate) use target::{Goal, Target};
 
@@ -96,10 +97,14 @@ pub(crate) struct Job {
     attempts: Attempts,
     /// Whom it waits for.
     awaited: Awaited,
+    /// What was wanted last, while it waits to be removed.
+    former: Option<Arc<Desired>>,
     /// What it lets be checked.
     checks: Checks,
     /// What of it others change.
     drift: Drift,
+    /// What restarts its workloads.
+    reloader: Reloader,
     /// What would become of it, where it is only tried. Boxed, since most are not.
     rehearsal: Option<Box<Rehearsal>>,
     /// The row that it is on the cluster as, when it is.
@@ -128,24 +133,6 @@ enum Phase {
     },
     /// The inventory is being reduced to what is there, or deleted.
     Recording,
-}
-
-/// What a job may look at and change in its cluster.
-pub(crate) struct JobContext<'a> {
-    pub(crate) now: i64,
-    /// Number of shards of every table.
-    pub(crate) shards: u16,
-    /// Whether the cluster is the management cluster, in which a Profile has its own namespace only.
-    pub(crate) is_management: bool,
-    pub(crate) prune_guard: Option<PruneGuard>,
-    pub(crate) late: &'a LateCalls,
-    /// Whether every renderer has said that all its rows are there.
-    pub(crate) all_said: bool,
-    pub(crate) others: Others<'a>,
-    pub(crate) live: &'a mut HashMap<ObjectKey, Live>,
-    pub(crate) claims: &'a mut Claims,
-    pub(crate) checks: &'a mut CheckBook,
-    pub(crate) calls: &'a mut Vec<Request>,
 }
 
 /// How a job ended.
@@ -189,8 +176,10 @@ impl Job {
             waits_since: None,
             attempts: Attempts::default(),
             awaited: Awaited::default(),
+            former: None,
             checks: Checks::default(),
             drift: Drift::default(),
+            reloader: Reloader::default(),
             rehearsal: None,
             provisioned: None,
             retry_at: None,
@@ -241,10 +230,10 @@ impl Job {
     pub(crate) fn forget(&mut self) {
         let target = std::mem::replace(&mut self.target, Target::Unknown);
         let mut makers = std::mem::take(&mut self.makers);
-        let gone = makers.waiting.extract_if(.., |_, row| matches!(row.target, Target::Gone));
+        let gone = makers.waiting.extract_if(.., |_, row| matches!(row.target, Target::Gone(_)));
         makers.left.extend(gone.map(|(origin, _)| origin));
         *self = Self {
-            target: if matches!(target, Target::Gone) { Target::Unknown } else { target },
+            target: if matches!(target, Target::Gone(_)) { Target::Unknown } else { target },
             makers,
             // What was told goes when nothing is tried any more.
             rehearsal: self.rehearsal.take().map(|_| Box::default()),
@@ -283,6 +272,7 @@ impl Job {
         let desired = self.target.decode();
         self.line_up_checks(context);
         self.line_up_drift(desired.as_deref());
+        self.line_up_reloads(desired.as_deref(), context);
         let Some(desired) = desired else { return self.begin_removal(context) };
         self.act_for(desired.account.as_ref());
         self.compare_asked(&desired);
@@ -302,9 +292,7 @@ impl Job {
         if desired.dry_run {
             return self.rehearse(&desired, prepared, context);
         }
-        for one in prepared.into_iter().filter(|_| !untouchable) {
-            self.claim(&desired, one, context);
-        }
+        self.claim_all(&desired, prepared.into_iter().filter(|_| !untouchable), context);
         if let Some(calls) = self.questions() {
             self.phase = Phase::Proving;
             calls.into_iter().for_each(|request| self.call(request, context));
@@ -388,7 +376,7 @@ impl Job {
                 None if failed => self.settle(context),
                 None => self.record(context),
             },
-            Phase::Recording if matches!(self.target, Target::Gone) => Ended::Removed,
+            Phase::Recording if matches!(self.target, Target::Gone(_)) => Ended::Removed,
             Phase::Recording => self.settle(context),
         }
     }

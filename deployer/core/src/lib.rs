@@ -31,8 +31,10 @@ mod own;
 mod prepare;
 mod prune_guard;
 mod releases;
+mod reload;
 mod report;
 mod request;
+mod sources;
 mod summary;
 
 pub use checks::{CheckId, Outcome};
@@ -50,6 +52,7 @@ pub use own::{is_own, own};
 pub use prepare::{Brought, Prepared, prepare};
 pub use prune_guard::{NoGuard, PruneGuard};
 pub use releases::{Helm, ReleaseSummary};
+pub use reload::{Glimpse, Reload, content_digest};
 pub use report::{Action, Report, ReportLine, cluster_report};
 pub use request::{Class, Failure, Live, OwningProfile, Reply, Request, Version};
 pub use summary::{Summary, cluster_summary};

@@ -112,6 +112,7 @@ mod tests {
             staged: false,
             hidden: false,
             allow_prune: String::new(),
+            succeeds: std::collections::BTreeSet::new(),
             lacks: std::collections::BTreeMap::new(),
             redeploy: std::collections::BTreeSet::new(),
             extra_labels: BTreeMap::from([("mine".to_owned(), "1".to_owned())]),

@@ -10,6 +10,7 @@ use crate::checks::{CheckId, Outcome};
 use crate::cluster::Guarded;
 use crate::configuration::Configuration;
 use crate::drift::Shown;
+use crate::reload::Glimpse;
 use crate::report::Report;
 use crate::request::{Reply, Request};
 use crate::summary::Summary;
@@ -33,6 +34,8 @@ pub enum ExternalInput {
     Reply(ClusterRef, CallId, Reply),
     /// What a watch of [`Effect::Watch`] shows.
     Shown(ClusterRef, Shown),
+    /// What a watch of [`Effect::WatchSources`] shows.
+    Glimpse(ClusterRef, Glimpse),
     /// What comes of a check that [`Effect::Check`] or [`Effect::ClusterCheck`] asks for, whenever that is something else than before.
     Checked(ClusterRef, CheckId, Outcome),
 }
@@ -60,6 +63,11 @@ pub enum Effect {
     Watch(ClusterRef, Gvk),
     /// It need not be watched any more.
     EndWatch(ClusterRef, Gvk),
+    /// Watch the versions of all objects of a kind that pods can read, until the end is said or the next switch; answered by
+    /// [`ExternalInput::Glimpse`].
+    WatchSources(ClusterRef, Gvk),
+    /// They need not be watched any more.
+    EndWatchSources(ClusterRef, Gvk),
     /// The ClusterSummary should say this.
     Summary(Summary),
     /// The ClusterConfiguration should say this.

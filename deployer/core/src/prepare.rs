@@ -317,6 +317,7 @@ mod tests {
             staged: false,
             hidden: false,
             allow_prune: String::new(),
+            succeeds: std::collections::BTreeSet::new(),
             lacks: std::collections::BTreeMap::new(),
             redeploy: std::collections::BTreeSet::new(),
             extra_labels: BTreeMap::new(),

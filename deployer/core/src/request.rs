@@ -4,6 +4,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use serde_json::Value;
+use sluice_api::marks::RELOAD;
 use sluice_api::{Gvk, ObjectKey, ProfileId, ServiceAccount, object};
 
 use crate::inventory::{Inventory, Stored};
@@ -21,6 +22,8 @@ pub enum Request {
     List(Gvk),
     /// The metadata of an object.
     Read(ObjectKey),
+    /// What a ConfigMap or Secret holds, as far as that tells it from another content.
+    Content(ObjectKey),
     /// Server-side apply.
     Apply {
         /// The object, complete.
@@ -116,6 +119,8 @@ pub enum Reply {
     Written(Version),
     /// To [`Request::Read`]; `None` when there is no such object (or no such kind).
     Read(Option<Live>),
+    /// To [`Request::Content`]: its version, and what tells its content from another one; `None` when there is no such object.
+    Content(Option<(Version, String)>),
     /// To [`Request::Apply`].
     Applied(Live),
     /// To [`Request::Rehearse`]: whether there is such an object, and how it would differ, without values of Secrets.
@@ -189,6 +194,8 @@ pub struct Live {
     pub unserved: Option<Box<str>>,
     /// What tells the fields of which we are the manager; where it was asked for.
     pub fields: Option<NonZeroU64>,
+    /// What a workload says of what its pods were started with, once it was restarted.
+    pub reload: Option<Box<str>>,
 }
 
 /// The profile that an object says it belongs to.
@@ -227,6 +234,7 @@ impl Request {
             Self::Inventories
                 | Self::List(_)
                 | Self::Read(_)
+                | Self::Content(_)
                 | Self::Prove { .. }
                 | Self::Rehearse { .. }
                 | Self::RehearseDelete { .. }
@@ -283,6 +291,7 @@ impl Live {
             keeps: marks::keeps(object),
             unserved: marks::unserved(object),
             fields: None,
+            reload: object::annotation(object, RELOAD).map(Box::from),
         }
     }
 

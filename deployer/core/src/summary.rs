@@ -25,6 +25,8 @@ pub struct Summary {
     pub spec: Map<String, Value>,
     /// What came of it; `None` when it is withdrawn and the summary goes.
     pub state: Option<State>,
+    /// Whether it is to be removed.
+    pub is_leaving: bool,
     /// One error for each object that could not be applied, apart from those of charts.
     pub errors: Vec<String>,
     /// What is said of its charts; `None` when it has none.
@@ -58,6 +60,7 @@ impl Summary {
             profile: profile.clone(),
             spec: Map::new(),
             state: None,
+            is_leaving: false,
             errors: Vec::new(),
             helm: None,
             lacks: BTreeMap::new(),
@@ -100,6 +103,7 @@ impl Summary {
     fn feature(&self, id: Feature, state: State, errors: &[String], any: bool) -> Value {
         let other = state == State::Failed && errors.is_empty() && any;
         let status = match state {
+            _ if self.is_leaving => "Removing",
             State::Failed if other => "Provisioned",
             State::Provisioned => "Provisioned",
             State::Failed if self.given_up => "FailedNonRetriable",

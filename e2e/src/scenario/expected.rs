@@ -29,7 +29,7 @@ pub struct Expected {
     /// What ClusterReports say: by `namespace/name` of the report, the action of each object, as `Kind namespace/name`.
     #[serde(default)]
     pub reports: BTreeMap<String, BTreeMap<String, String>>,
-    /// Names of profiles of which everything is there, and which are not well.
+    /// Names of profiles of which everything is there, and which are not well, or wait to be removed.
     #[serde(default)]
     pub unwell: BTreeMap<String, Vec<String>>,
 }
@@ -54,6 +54,11 @@ impl Expected {
     /// Whether a profile is not well there.
     pub fn is_unwell(&self, cluster: &str, profile: &str) -> bool {
         self.unwell.get(cluster).is_some_and(|names| names.iter().any(|name| name == profile))
+    }
+
+    /// Whether a profile is not well anywhere.
+    pub fn is_unwell_somewhere(&self, profile: &str) -> bool {
+        self.unwell.values().flatten().any(|name| name == profile)
     }
 
     /// What must be in this cluster when it knows the kinds (`live`), and what must be printed otherwise.

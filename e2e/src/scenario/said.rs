@@ -53,7 +53,8 @@ impl Said {
     /// In this state; `build` says of each object why it exists.
     pub(super) fn of(state: &State, build: &Build, expected: &Expected) -> Self {
         let made = made(build, expected);
-        let causes = state.at(MANAGEMENT).filter(|object| is_judged(object));
+        let is_well = |object: &&Value| !expected.is_unwell_somewhere(object::name(object));
+        let causes = state.at(MANAGEMENT).filter(|object| is_judged(object)).filter(is_well);
         let causes = causes.filter_map(|object| Cause::of(object, &made));
         let summed_up = made.iter().filter(|made| !made.is_late && made.has_summary());
         let profiles = summed_up.map(|made| (made.place.to_owned(), made.owner_name().to_owned()));

@@ -31,6 +31,7 @@ mod outgoing;
 mod publish;
 mod refresh;
 mod rollouts;
+mod transitions;
 mod words;
 
 /// What a renderer must know of its place.
@@ -208,6 +209,12 @@ impl Core for Renderer {
         let place = (cluster.clone(), profile.clone());
         if head.tombstone {
             self.planning.rollouts.remove(&place);
+            match head.meta.departure() {
+                Some(departure) => {
+                    drop(self.planning.departing.insert(place.clone(), departure.after.clone()))
+                }
+                None => drop(self.planning.departing.remove(&place)),
+            }
             self.planning.ledger.found_withdrawn(place, head.time.max(1));
         } else if let Some(cause) = head.meta.cause().cloned() {
             self.planning.rollouts.found(place.clone(), head.digest);
@@ -327,6 +334,8 @@ impl Core for Renderer {
         let sweeps = self.planning.agenda.take_sweep(now, self.config.tombstone_ttl / 4);
         if sweeps {
             self.planning.rates.sweep(now);
+            let ledger = &self.planning.ledger;
+            self.planning.departing.retain(|place, _| ledger.is_held(place));
         }
         if sweeps
             && self.planning.ledger.forget_withdrawn(now - self.config.tombstone_ttl / 2)

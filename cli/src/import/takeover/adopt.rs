@@ -116,6 +116,7 @@ fn inventory(
         depends_on: BTreeSet::new(),
         // The first row that comes says them, and the first apply which fields are ours.
         fields: Vec::new(),
+        reloads: BTreeMap::new(),
         checks: RemovalChecks::default(),
         complete: false,
         redeployed: BTreeSet::new(),

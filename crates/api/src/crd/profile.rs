@@ -20,6 +20,7 @@ pub(super) fn spec() -> Schema {
         ("stopMatchingBehavior", addon::stop_matching_behavior()),
         ("reloader", off()),
         ("dependsOn", array(string())),
+        ("transitionFrom", array(string())),
         ("templateResourceRefs", addon::template_resource_refs().keyed_by(&["identifier"])),
         ("policyRefs", addon::policy_refs()),
         ("helmCharts", helm_charts()),

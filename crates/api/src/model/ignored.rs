@@ -31,7 +31,6 @@ pub enum FieldLocation {
     Label(&'static str),
 }
 
-const PROFILES: &[&str] = &["ClusterProfile", "Profile", "EventTrigger", "EventBasedAddOn"];
 const TENANTS: &[&str] = &["ClusterProfile", "Profile", "EventTrigger", "EventBasedAddOn", "RoleRequest"];
 const SVELTOS_CLUSTERS: &[&str] = &["SveltosCluster"];
 const CLUSTERS: &[&str] = &["SveltosCluster", "Cluster"];
@@ -41,12 +40,7 @@ const fn field(kinds: &'static [&'static str], name: &'static str, why: &'static
 }
 
 /// Everything that is accepted and has no effect.
-pub const IGNORED: [Ignored; 7] = [
-    field(
-        PROFILES,
-        "reloader",
-        "has no effect: nothing is restarted when a mounted ConfigMap or Secret changes",
-    ),
+pub const IGNORED: [Ignored; 6] = [
     field(&["RoleRequest"], "expirationSeconds", "has no effect: Sluice issues no tokens"),
     field(
         SVELTOS_CLUSTERS,
@@ -126,8 +120,7 @@ mod tests {
     fn what_is_written_and_has_no_effect_is_named() {
         let profile = json!({"kind": "ClusterProfile", "metadata": {"name": "p", "labels": {"projectsveltos.io/admin-name": "a"}},
             "spec": {"maxUpdate": "30%", "reloader": true}});
-        let expected = ["spec.reloader", "metadata.labels.projectsveltos.io/admin-name"];
-        assert_eq!(paths(profile), expected);
+        assert_eq!(paths(profile), ["metadata.labels.projectsveltos.io/admin-name"]);
         let nothing = json!({"kind": "ClusterProfile", "metadata": {"name": "p"},
             "spec": {"syncMode": "Continuous", "reloader": false}});
         assert!(paths(nothing).is_empty());

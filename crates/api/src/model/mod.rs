@@ -28,6 +28,7 @@ mod rollout;
 mod templated;
 #[cfg(test)]
 mod tests;
+mod transitions;
 mod trigger;
 
 pub use check::{Check, CheckPoint, CheckedObjects, Metrics, ServiceAddress};
@@ -52,6 +53,7 @@ pub use rollout::{
     Approval, DEADLINE, FAILURE_BUDGET, Portion, ROLLOUT, ROLLOUT_APPROVE, ROLLOUT_STOP, Rollout, SOAK,
 };
 pub use templated::{Sees, Templated, templated_fields, templates, templates_of};
+pub use transitions::Transitions;
 pub use trigger::{DestinationCluster, Era, Trigger, no_action};
 
 use crate::{ClusterKind, ClusterRef, Gvk, ObjectKey};

@@ -331,6 +331,7 @@ impl Profile {
         }
         let spec = Field::spec(object);
         let namespace = object::namespace(object).to_owned();
+        spec.get("transitionFrom").items()?.iter().try_for_each(|name| name.required_text().map(drop))?;
         Ok(Self {
             clusters: cluster_refs(&spec.get("clusterRefs"), &namespace)?,
             sets: set_refs(&spec.get("setRefs"), &namespace)?,

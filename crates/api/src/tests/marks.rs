@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::marks::{ANNOTATIONS, EXTRA, LABELS, PREFIX, take, take_all};
+use crate::marks::{ANNOTATIONS, EXTRA, LABELS, PREFIX, RELOAD, take, take_all};
 
 fn taken(mut object: Value) -> Value {
     take(&mut object);
@@ -38,6 +38,22 @@ fn the_digest_of_what_a_profile_adds_goes() {
     assert_eq!(
         taken(json!({"metadata": {"annotations": {EXTRA: "x", "a": "b"}}})),
         json!({"metadata": {"annotations": {"a": "b"}}})
+    );
+}
+
+#[test]
+fn what_restarts_pods_is_no_content_of_a_copy_and_stays_on_what_is_left_behind() {
+    let plain =
+        json!({"metadata": {"name": "x"}, "spec": {"template": {"metadata": {"labels": {"a": "b"}}}}});
+    let mut marked = plain.clone();
+    marked["metadata"]["annotations"] = json!({RELOAD: "1"});
+    marked["spec"]["template"]["metadata"]["annotations"] = json!({RELOAD: "1"});
+    assert_eq!(all_taken(marked.clone()), plain);
+    assert_eq!(taken(marked.clone()), marked, "without it the pods would start anew");
+    marked["spec"]["template"]["metadata"]["annotations"]["mine"] = "x".into();
+    assert_eq!(
+        all_taken(marked)["spec"]["template"]["metadata"],
+        json!({"labels": {"a": "b"}, "annotations": {"mine": "x"}})
     );
 }
 

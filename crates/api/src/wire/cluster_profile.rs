@@ -52,6 +52,9 @@ pub struct ClusterProfileSpec {
     /// Profiles that must be deployed first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
+    /// Profiles that it takes over from, whatever the tiers: they go from a cluster when it is there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub transition_from: Vec<String>,
     /// Management objects that templates read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub template_resource_refs: Vec<TemplateResourceRef>,

@@ -111,7 +111,7 @@ fn a_profile_with_charts_and_kustomizations_keeps_every_field() {
         "ClusterProfile",
         json!({
             "clusterSelector": {"matchLabels": {"a": "b"}}, "clusterRefs": [{"name": "c"}], "setRefs": ["s"],
-            "continueOnError": true, "maxConsecutiveFailures": 3, "maxUpdate": 5,
+            "continueOnError": true, "maxConsecutiveFailures": 3, "maxUpdate": 5, "transitionFrom": ["before"],
             "helmCharts": [{
                 "repositoryURL": "https://r", "repositoryName": "r", "chartName": "c", "chartVersion": "1",
                 "releaseName": "n", "releaseNamespace": "ns", "values": "a: b", "helmChartAction": "Install",

@@ -4,7 +4,7 @@ use sluice_api::model::{ClusterSet, Profile};
 use sluice_api::{ClusterRef, ProfileId, object};
 
 use super::trigger::{is_local, is_selected, registered};
-use super::{Facts, Steps, because, instead, is_about};
+use super::{Facts, OnBus, Steps, because, instead, is_about};
 
 pub(super) fn explain(facts: &Facts, namespace: &str, name: &str, steps: &mut Steps) {
     let id = ProfileId::new(namespace, name);
@@ -27,12 +27,26 @@ pub(super) fn explain(facts: &Facts, namespace: &str, name: &str, steps: &mut St
     steps.problems(on_bus, |problem| is_about(problem, id.kind(), &id.namespace, id.object_name()));
     let mut rows = on_bus.desired.iter().filter(|desired| desired.profile() == id).peekable();
     if rows.peek().is_none() {
+        being_removed(on_bus, &id, &facts.cluster, steps);
         let says = format!("nothing of {id} is rendered for {}", facts.cluster.path());
         return steps.no("rendered", says, "see the steps before; without any \"no\" before, ask again");
     }
     for desired in rows {
         steps.yes("rendered", format!("{id} {}", because(&desired.cause)));
         steps.deployed(desired, on_bus, desired.cause.origin(facts.shards));
+    }
+}
+
+/// Says what the removal of a profile waits for: its deployer speaks of it although it is not wanted any more.
+fn being_removed(on_bus: &OnBus, id: &ProfileId, cluster: &ClusterRef, steps: &mut Steps) {
+    let waiting = on_bus.statuses.iter().filter(|(of, _, status)| of == id && !status.errors.is_empty());
+    for (_, _, status) in waiting {
+        let says = format!(
+            "{id} is not wanted on {}, and is still there: {}",
+            cluster.path(),
+            status.errors.join("; ")
+        );
+        steps.no("removed", says, "do what it says; it goes by itself then");
     }
 }
 

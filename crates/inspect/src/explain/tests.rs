@@ -392,6 +392,24 @@ fn a_profile_is_explained_by_its_selection_its_rows_and_their_status() {
 }
 
 #[test]
+fn what_a_removal_waits_for_is_told() {
+    let mut facts = well();
+    let question = Question::Profile { namespace: String::new(), name: "gone".into(), cluster: cluster("a") };
+    let removed = |facts: &Facts| {
+        let explained = explain(facts, &question);
+        explained.steps.into_iter().find(|step| step.about == "removed").map(|step| step.says)
+    };
+    assert_eq!(removed(&facts), None);
+    let errors = vec!["it stays until ClusterProfile next is Provisioned".to_owned()];
+    let status = Status::new(State::Failed, errors);
+    facts.on_bus.as_mut().unwrap().statuses.push((ProfileId::cluster("gone"), Shard::FIRST, status));
+    assert_eq!(
+        removed(&facts).unwrap(),
+        "ClusterProfile gone is not wanted on default/a, and is still there: it stays until ClusterProfile next is Provisioned"
+    );
+}
+
+#[test]
 fn an_object_is_explained_by_the_profiles_that_want_it() {
     let question = |name: &str| {
         Question::Object(Target {

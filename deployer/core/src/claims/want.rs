@@ -43,19 +43,6 @@ pub(crate) struct Denied {
     pub(crate) provable: bool,
 }
 
-impl Want {
-    /// Whether it gives way to another profile that wants something else.
-    pub(super) fn yields_to(&self, other: &Self) -> bool {
-        other.rank(self) < self.rank(other)
-    }
-
-    /// Who comes first against a rival: the least.
-    fn rank(&self, rival: &Self) -> (bool, Proof, i32, bool) {
-        let proof = if self.account == rival.account { Proof::Given } else { self.proof };
-        (self.unable, proof, self.tier, !self.listed)
-    }
-}
-
 /// Whether a tenant that may not write it wants it.
 pub(super) fn is_refused(want: Option<&Want>) -> bool {
     want.is_some_and(|want| want.proof == Proof::Refused)

@@ -122,5 +122,6 @@ impl Cluster {
             let ended = self.with_job(profile, now, |job, context| job.sees(key, shown, context));
             self.end(profile, ended, outcome);
         }
+        self.hear_later(profile, now, outcome);
     }
 }

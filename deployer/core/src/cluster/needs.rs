@@ -20,7 +20,7 @@ pub(crate) struct Others<'a> {
 /// A profile that another one waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unmet {
-    profile: ProfileId,
+    pub(crate) profile: ProfileId,
     /// Whether anybody has said that it is for this cluster.
     is_known: bool,
 }
@@ -30,12 +30,21 @@ pub(crate) struct Unmet {
 impl Unmet {
     /// As the original says it.
     pub(crate) fn text(&self) -> String {
+        self.text_of("dependency")
+    }
+
+    /// The same of one that takes over.
+    pub(crate) fn text_of_successor(&self) -> String {
+        self.text_of("successor")
+    }
+
+    fn text_of(&self, what: &str) -> String {
         let not_found = match self.is_known {
             true => "",
             false => ". The ClusterSummary instance for this profile/cluster was not found",
         };
         let (kind, name) = (self.profile.kind(), self.profile.object_name());
-        format!("{kind} {name} is a dependency and it is not fully deployed yet{not_found}")
+        format!("{kind} {name} is a {what} and it is not fully deployed yet{not_found}")
     }
 }
 
@@ -48,6 +57,21 @@ impl Others<'_> {
         let told =
             |other: &ProfileId| Unmet { profile: other.clone(), is_known: self.jobs.contains_key(other) };
         needs.iter().filter(unmet).map(told).collect()
+    }
+
+    /// Which of those that take over from a profile of this tenant are not there as they should be. Nobody waits for another tenant.
+    pub(crate) fn missing(
+        &self,
+        successors: &BTreeSet<ProfileId>,
+        tenant: Option<&ServiceAccount>,
+    ) -> Vec<Unmet> {
+        let is_anothers = |one: &Unmet| {
+            let of = self.jobs.get(&one.profile).and_then(|job| job.tenant());
+            of.is_some() && of != tenant
+        };
+        let mut missing = self.unmet(successors);
+        missing.retain(|one| !is_anothers(one));
+        missing
     }
 
     /// The way from a profile with these needs back to itself; both ends are in it.
@@ -73,10 +97,16 @@ impl Others<'_> {
 }
 
 impl Cluster {
-    /// What a profile needs may be something else now: who waits because of that looks again.
+    /// What a profile needs, from whom it takes over and after whom it goes may be something else now: who waits because of what it
+    /// needs looks again.
     pub(super) fn note_needs(&mut self, profile: &ProfileId) {
         let nothing = BTreeSet::new();
-        let needs = self.jobs.get(profile).and_then(|job| job.needs()).unwrap_or(&nothing);
+        let job = self.jobs.get(profile);
+        let succeeds = job.and_then(|job| job.succeeds()).unwrap_or(&nothing);
+        self.claims.succeed(profile, succeeds);
+        let after = job.and_then(|job| job.successors()).unwrap_or(&nothing);
+        self.departures.set(profile, after);
+        let needs = job.and_then(|job| job.needs()).unwrap_or(&nothing);
         let Some(dropped) = self.dependencies.set(profile, needs) else { return };
         let dependents = self.dependencies.dependents(profile).cloned();
         let concerned = dropped.into_iter().chain(dependents).collect();
@@ -85,13 +115,15 @@ impl Cluster {
 
     /// A profile is as it should be, or gone: who waits for that looks again.
     pub(super) fn settled(&mut self, profile: &ProfileId, is_removed: bool) {
-        if self.dependencies.is_empty() {
+        if self.dependencies.is_empty() && self.departures.is_empty() {
             return;
         }
-        let mut concerned: Vec<_> = self.dependencies.dependents(profile).cloned().collect();
+        let waiting = self.dependencies.dependents(profile).chain(self.departures.dependents(profile));
+        let mut concerned: Vec<_> = waiting.cloned().collect();
         if is_removed {
             concerned.extend(self.dependencies.of(profile).cloned());
             self.dependencies.set(profile, &BTreeSet::new());
+            self.departures.set(profile, &BTreeSet::new());
         }
         self.ask_waiting(concerned);
     }

@@ -56,6 +56,7 @@ impl Cluster {
         self.checks.forget();
         self.guards.forget();
         self.watched.clear();
+        self.sources.forget();
         self.calls.forget(now);
         self.retries.clear();
         self.deferred.clear();

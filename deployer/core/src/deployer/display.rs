@@ -90,6 +90,7 @@ impl Deployer {
             profile: profile.clone(),
             spec: desired.spec.clone(),
             state: Some(state),
+            is_leaving: job.is_some_and(|job| job.former().is_some()),
             errors,
             helm,
             lacks: if state == State::Failed { desired.lacks.clone() } else { BTreeMap::new() },

@@ -1,8 +1,9 @@
 //! What watches of deployed objects show, and what is told of it.
 
 use sluice_api::{ClusterRef, Gvk, ObjectKey};
-use sluice_protocol::{About, Fault, JournalEntry, ProblemKey, Step};
+use sluice_protocol::{JournalEntry, Step};
 
+use super::watching::Watching;
 use super::{Deployer, STAGE};
 use crate::drift::Shown;
 use crate::messages::Effect;
@@ -15,8 +16,7 @@ impl Deployer {
         }
         if let Shown::Trouble(gvk, trouble) = &shown {
             let text = trouble.as_ref().map(|error| format!("drift of {} is not seen: {error}", gvk.kind));
-            let about = About::Watch(gvk.clone());
-            return self.note(ProblemKey::on(cluster, about), text.map(Fault::from), step);
+            return self.note_watch(cluster, gvk, Watching::Drift, text, step);
         }
         let now = step.steady;
         self.with(cluster, step, |state, next_id| state.shown(shown, now, next_id));
@@ -34,7 +34,7 @@ impl Deployer {
             if is_watched {
                 step.effect(Effect::Watch(cluster.clone(), gvk));
             } else {
-                self.note(ProblemKey::on(cluster, About::Watch(gvk.clone())), None, step);
+                self.note_watch(cluster, &gvk, Watching::Drift, None, step);
                 step.effect(Effect::EndWatch(cluster.clone(), gvk));
             }
         }

@@ -15,7 +15,9 @@ impl Deployer {
         // A tombstone that was there is of former times. What it is about may be wanted again by now, and its row on its
         // way: of what the cluster holds, renderers say it once more.
         let target = match (row.head.tombstone, self.caught_up) {
-            (true, true) => Ok(Target::Gone),
+            (true, true) => {
+                Ok(Target::Gone(row.head.meta.departure().map(|one| one.after.clone()).unwrap_or_default()))
+            }
             (true, false) => Ok(Target::Unknown),
             (false, _) => Goal::read(row, profile).map(Target::Value),
         };

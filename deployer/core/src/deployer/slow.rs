@@ -77,6 +77,9 @@ impl Deployer {
                 let status = Status::new(State::Failed, vec![text.clone()]);
                 let subject = self.status_subject(&cluster, &profile, origin);
                 step.publish(status_row(subject, &status, &held.cause, time));
+                if let Some(former) = job.former().cloned() {
+                    self.show(&cluster, &profile, &former, State::Provisioning, Vec::new(), step);
+                }
                 self.note(ProblemKey::on(&cluster, About::Profile(profile)), Some(text.into()), step);
                 continue;
             }

@@ -15,6 +15,7 @@ use crate::checks::{CheckId, Outcome};
 use crate::configuration::Configuration;
 use crate::drift::{Shown, Sight};
 use crate::inventory::Stored;
+use crate::reload::Glimpse;
 use crate::request::{Class, Failure, Live, Reply, Request};
 
 /// Incarnation of `desired`.
@@ -51,6 +52,10 @@ struct Fixture {
     watched: std::collections::BTreeSet<Gvk>,
     /// What watches have not shown yet.
     unseen: Vec<Shown>,
+    /// Kinds of which everything is watched that pods can read, and what these watches have not shown yet.
+    sources: std::collections::BTreeSet<Gvk>,
+    unglimpsed: Vec<Glimpse>,
+    journal: Vec<String>,
     /// What the checks of these names say.
     says: BTreeMap<String, Outcome>,
     /// Whether definitions that are made are not served yet.
@@ -81,6 +86,7 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
         staged: false,
         hidden: false,
         allow_prune: String::new(),
+        succeeds: std::collections::BTreeSet::new(),
         lacks: std::collections::BTreeMap::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: BTreeMap::new(),
@@ -145,6 +151,9 @@ impl Fixture {
             guards: BTreeMap::new(),
             watched: std::collections::BTreeSet::new(),
             unseen: Vec::new(),
+            sources: std::collections::BTreeSet::new(),
+            unglimpsed: Vec::new(),
+            journal: Vec::new(),
             says: BTreeMap::new(),
             slow_kinds: false,
             fail: Box::new(|_| None),
@@ -297,12 +306,19 @@ impl Fixture {
                         assert!(self.watched.insert(gvk));
                     }
                     Effect::EndWatch(_, gvk) => assert!(self.watched.remove(&gvk)),
+                    Effect::WatchSources(_, gvk) => {
+                        let glimpse = self.all_sources(&gvk);
+                        self.unglimpsed.push(glimpse);
+                        assert!(self.sources.insert(gvk));
+                    }
+                    Effect::EndWatchSources(_, gvk) => assert!(self.sources.remove(&gvk)),
                     Effect::Switch(_) => {
                         self.asked.clear();
                         self.guards.clear();
                         self.watched.clear();
+                        self.sources.clear();
                     }
-                    Effect::Journal(_) => {}
+                    Effect::Journal(line) => self.journal.push(format!("{} {}", line.what, line.object)),
                 }
             }
         }
@@ -321,6 +337,7 @@ impl Fixture {
                 Reply::Listed(same.map(|(key, object)| (key.clone(), Live::of(object))).collect())
             }
             Request::Read(key) => Reply::Read(self.objects.get(&key).map(Live::of)),
+            Request::Content(key) => Reply::Content(self.content(&key)),
             Request::Prove { .. } => Reply::Done,
             Request::Rehearse { object, .. } => {
                 let there = self.objects.get(&ObjectKey::of(&object).unwrap());
@@ -351,6 +368,7 @@ impl Fixture {
                 let sight = Sight::of(key.clone(), &object);
                 let fields = sight.live.fields.filter(|_| watched);
                 let live = Live { fields, ..Live::of(&object) };
+                self.glimpse(Glimpse::Changed(key.clone(), live.version()));
                 self.objects.insert(key, object);
                 self.note(Shown::Changed(sight.into()));
                 Reply::Applied(live)
@@ -369,6 +387,7 @@ impl Fixture {
                     }
                     _ => {
                         let gone = self.objects.remove(&key).map(|object| Live::of(&object).uid);
+                        self.glimpse(Glimpse::Gone(key.clone()));
                         self.note(Shown::Gone(key, gone.unwrap_or_default()));
                     }
                 }
@@ -441,9 +460,11 @@ mod prune_guard;
 mod redeploy;
 mod rehearse;
 mod releases;
+mod reload;
 mod remake;
 mod staged;
 mod tenants;
+mod transitions;
 
 #[test]
 fn the_inventory_is_written_before_the_first_apply() {

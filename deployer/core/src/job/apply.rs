@@ -32,6 +32,7 @@ impl Job {
             formerly: self.inventory().map(|known| known.formerly.clone()).unwrap_or_default(),
             adopted: self.run.adopted.clone(),
             fields: Vec::new(),
+            reloads: self.reloads_to_reserve(),
             stay: Some(self.run.staying_objects()),
         };
         inventory.releases.extend(self.run.releases.clone());
@@ -81,9 +82,10 @@ impl Job {
             return;
         }
         let has_drifted = self.has_drifted(key, context);
-        if self.is_left_alone(key, context) {
+        if self.is_left_alone(key, context) || self.holds_back(key, context) {
             return;
         }
+        let mark = self.mark_of(key, context.live.get(key));
         if let (Some(brought), Some(live)) = (one.brought, context.live.get(key)) {
             let live = live.clone();
             if self.is_brought(key, brought, &one.hash, &live, context) {
@@ -105,7 +107,8 @@ impl Job {
             None => None,
             Some(live)
                 if self.has(key, live, context)
-                    && (self.is_as_wanted(live, &one) || self.is_adopted(live, &one))
+                    && (self.is_as_wanted(live, &one) && live.reload == mark
+                        || self.is_adopted(live, &one))
                     && !(self.owns(live)
                         && (self.redeploy.is_due(key) || (has_drifted && !self.is_adopted(live, &one)))) =>
             {
@@ -120,6 +123,7 @@ impl Job {
             return;
         }
         self.run.changed = true;
+        let one = self.with_mark(one, mark.as_deref(), context.live.get(key));
         let (excluded, watched) = (self.excluded_of(&one), self.watches_drift());
         let Prepared { object, subresources, make_namespace, .. } = one;
         let account = self.account();
@@ -151,7 +155,7 @@ impl Job {
     }
 
     /// Whether Helm has made it, in a release that is wanted as it was then. Values that the chart draws at random would be others.
-    fn is_adopted(&self, live: &Live, one: &Prepared) -> bool {
+    pub(super) fn is_adopted(&self, live: &Live, one: &Prepared) -> bool {
         if self.run.adopted.is_empty() || !self.owns(live) {
             return false;
         }

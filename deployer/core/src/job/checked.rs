@@ -162,7 +162,7 @@ impl Job {
             (Some(desired), _) if !desired.dry_run => {
                 (lanes(desired), desired.account.clone(), Check::all(&desired.spec))
             }
-            (None, Some(held)) if matches!(self.target, Target::Gone) => {
+            (None, Some(held)) if matches!(self.target, Target::Gone(_)) => {
                 (Lane::ALL.into(), held.checks.account.clone(), Check::all(&held.checks.lists))
             }
             _ => (BTreeSet::new(), None, Ok(Vec::new())),

@@ -15,8 +15,19 @@ use crate::releases;
 use crate::request::{Live, OwningProfile};
 
 impl Job {
+    /// It wants all of these.
+    pub(super) fn claim_all(
+        &mut self,
+        desired: &Desired,
+        prepared: impl Iterator<Item = Prepared>,
+        context: &mut JobContext<'_>,
+    ) {
+        prepared.for_each(|one| self.claim(desired, one, context));
+        self.look_at_workloads(context);
+    }
+
     /// It wants an object; who has it already is named otherwise.
-    pub(super) fn claim(&mut self, desired: &Desired, one: Prepared, context: &mut JobContext<'_>) {
+    fn claim(&mut self, desired: &Desired, one: Prepared, context: &mut JobContext<'_>) {
         if one.brought.is_some() {
             return self.bring(one, context);
         }
@@ -152,7 +163,8 @@ impl Job {
             && live.hash == wanted.hash
             && wanted.owner.is_some_and(|own| own.reference == owner.reference);
         let handed_over = context.claims.is_handed_over(key, owner) || context.claims.may_not(key, owner);
-        let is_had = self.owns(live) || same || handed_over || owner.tier > desired.tier;
+        let comes_first = owner.tier > desired.tier || context.claims.takes_over_from(&self.profile, owner);
+        let is_had = self.owns(live) || same || handed_over || comes_first;
         (!is_had).then_some(owner)
     }
 }

@@ -19,8 +19,10 @@ const CIRCLE: &str = "spec.dependsOn";
 pub(super) struct Awaited {
     /// Before it is applied.
     unmet: Vec<Unmet>,
-    /// Before it is removed.
+    /// Before it is removed: who needs it.
     dependents: Vec<ProfileId>,
+    /// And who takes over from it.
+    successors: Vec<Unmet>,
     /// Whether nobody has been told yet.
     is_new: bool,
 }
@@ -30,12 +32,13 @@ pub(super) struct Awaited {
 impl Awaited {
     /// For others than before it has not been told.
     fn after(self, before: &Self) -> Self {
-        let is_new = before.is_new || (&before.unmet, &before.dependents) != (&self.unmet, &self.dependents);
+        let others = |of: &Self| (of.unmet.clone(), of.dependents.clone(), of.successors.clone());
+        let is_new = before.is_new || others(before) != others(&self);
         Self { is_new, ..self }
     }
 
     fn is_nothing(&self) -> bool {
-        self.unmet.is_empty() && self.dependents.is_empty()
+        self.unmet.is_empty() && self.dependents.is_empty() && self.successors.is_empty()
     }
 }
 
@@ -70,6 +73,15 @@ impl Job {
 
     /// What is said of what it depends on, as the original says it.
     pub(crate) fn told_dependencies(&self) -> String {
+        if !self.awaited.successors.is_empty() {
+            return self
+                .awaited
+                .successors
+                .iter()
+                .map(Unmet::text_of_successor)
+                .collect::<Vec<_>>()
+                .join("\n");
+        }
         let needs_nothing = self.needs().is_none_or(BTreeSet::is_empty);
         match self.awaited.unmet.is_empty() {
             true if needs_nothing => "no dependencies".to_owned(),
@@ -88,15 +100,27 @@ impl Job {
         std::mem::take(&mut self.awaited.is_new)
     }
 
-    /// Why it is not removed, where others hold it.
+    /// Whether those that need it hold it.
+    pub(super) fn is_held(&self) -> bool {
+        !self.awaited.dependents.is_empty()
+    }
+
+    /// Why it is not removed, where others hold it, or are to take over from it.
     pub(crate) fn held_by(&self) -> Option<String> {
-        let first = self.awaited.dependents.first()?;
-        let others = match self.awaited.dependents.len() - 1 {
+        let others = |count: usize| match count - 1 {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
+        let Awaited { dependents, successors, .. } = &self.awaited;
+        if let Some(first) = dependents.first() {
+            let others = others(dependents.len());
+            return Some(format!(
+                "it is to be removed, and {first}{others} needs it on this cluster: remove that first, or take it out of its spec.dependsOn"
+            ));
+        }
+        let (first, others) = (&successors.first()?.profile, others(successors.len()));
         Some(format!(
-            "it is to be removed, and {first}{others} needs it on this cluster: remove that first, or take it out of its spec.dependsOn"
+            "it is to be removed, and stays until {first}{others}, which takes over from it, is Provisioned on this cluster: see what is wrong there, or take it out of its spec.transitionFrom"
         ))
     }
 
@@ -130,14 +154,20 @@ impl Job {
         Some(Ended::NotYet)
     }
 
-    /// Waits with its removal until those are gone that need it.
-    pub(super) fn wait_for_dependents(&mut self, context: &mut JobContext<'_>) -> bool {
+    // D-0929: a removal waits on its own cluster.
+    /// Waits with its removal until those are gone that need it, and those are there that take over from it.
+    pub(super) fn wait_to_be_removed(&mut self, context: &mut JobContext<'_>) -> bool {
         let before = std::mem::take(&mut self.awaited);
         let dependents = context.others.holding(&self.profile, self.tenant());
-        if dependents.is_empty() {
+        let successors = match self.successors() {
+            Some(after) if dependents.is_empty() => context.others.missing(after, self.tenant()),
+            _ => Vec::new(),
+        };
+        let awaited = Awaited { dependents, successors, ..Awaited::default() };
+        if awaited.is_nothing() {
             return false;
         }
-        self.awaited = Awaited { dependents, ..Awaited::default() }.after(&before);
+        self.awaited = awaited.after(&before);
         self.phase = Phase::Idle;
         true
     }

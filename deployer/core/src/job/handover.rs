@@ -29,7 +29,7 @@ const ATTEMPTS: u32 = 4;
 impl Job {
     /// Others can have what it no longer wants. Of what cannot be read nobody knows which objects it is about.
     pub(super) fn let_go(&mut self, context: &mut JobContext<'_>) {
-        if !(self.run.is_whole || matches!(self.target, Target::Gone)) {
+        if !(self.run.is_whole || matches!(self.target, Target::Gone(_))) {
             return;
         }
         let Some(owned) = self.inventory() else { return };
@@ -66,7 +66,7 @@ impl Job {
 
     /// Goes on at that time, or as soon as somebody takes something over.
     pub(super) fn wait_until(&mut self, at: i64, context: &mut JobContext<'_>) -> Ended {
-        let ended = if matches!(self.target, Target::Gone) {
+        let ended = if matches!(self.target, Target::Gone(_)) {
             self.phase = Phase::Idle;
             Ended::NotYet
         } else {

@@ -87,7 +87,9 @@ impl Job {
             return true;
         }
         // The same tombstone once more is no reason to begin anew; what is under way for another target must end.
-        let same = matches!((&self.target, &row.target), (Target::Gone, Target::Gone)) && self.is_at_work();
+        let same = matches!((&self.target, &row.target), (Target::Gone(one), Target::Gone(other)) if one == other)
+            && self.is_at_work();
+        self.note_former(&row.target);
         (self.target, self.time) = (row.target, row.time);
         self.again |= !same && self.in_flight > 0;
         !same
@@ -101,7 +103,7 @@ impl Job {
             true => &mut self.target,
             false => &mut self.makers.waiting.entry(origin).or_insert_with(unknown).target,
         };
-        if matches!(target, Target::Gone) {
+        if matches!(target, Target::Gone(_)) {
             *target = Target::Unknown;
         }
         self.again |= self.in_flight > 0;
@@ -125,7 +127,7 @@ impl Job {
             Target::Value(_) | Target::Unknown if incumbent == Some(origin) => Rank::Incumbent,
             Target::Value(_) => Rank::Candidate,
             Target::Unknown if self.makers.unreadable.contains_key(&origin) => Rank::Unreadable,
-            Target::Gone => Rank::Gone,
+            Target::Gone(_) => Rank::Gone,
             Target::Unknown => Rank::Unknown,
         };
         let first = rows.iter().min_by_key(|(origin, row)| (rank(**origin, row), row.time, **origin));
@@ -142,7 +144,7 @@ impl Job {
             .extend(rows.iter().filter(|(origin, row)| !wants(origin, row)).map(|(origin, _)| *origin));
         // That the incumbent let it go is known until there is another one.
         rows.retain(|origin, row| {
-            wants(origin, row) || (matches!(row.target, Target::Gone) && incumbent == Some(*origin))
+            wants(origin, row) || (matches!(row.target, Target::Gone(_)) && incumbent == Some(*origin))
         });
         self.makers.waiting = rows;
     }

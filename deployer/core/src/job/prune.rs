@@ -58,7 +58,7 @@ impl Job {
 
     /// Whether what it owns stays when it goes.
     fn leaves(&self) -> bool {
-        matches!(self.target, Target::Gone) && self.inventory().is_some_and(|inventory| inventory.leave)
+        matches!(self.target, Target::Gone(_)) && self.inventory().is_some_and(|inventory| inventory.leave)
     }
 
     /// Deletes what this profile owns and nothing else: the live object must still say so. What stays is taken from
@@ -87,7 +87,7 @@ impl Job {
             self.run.staying.insert(key.clone());
             return self.release(key, &live, context);
         }
-        if matches!(self.target, Target::Gone)
+        if matches!(self.target, Target::Gone(_))
             && self.is_gated(CheckPoint::PreDelete, Lane::of_live(&live), key, context)
         {
             return;
@@ -136,7 +136,7 @@ impl Job {
     pub(super) fn record(&mut self, context: &mut JobContext<'_>) -> Ended {
         self.unclaim(context);
         let Some(held) = self.inventory_state.stored.clone() else { return self.settle(context) };
-        let gone = matches!(self.target, Target::Gone);
+        let gone = matches!(self.target, Target::Gone(_));
         // What was called before this owner may come yet, and create what is absent, or put this profile's marks on what is
         // another's: both stay in the inventory, and everything is compared once more when that is over.
         let late = |key: &ObjectKey| context.late.may_create(key, context.now);
@@ -163,10 +163,12 @@ impl Job {
         }
         let complete = self.target.decoded().is_some_and(|desired| desired.one_time);
         let stay = Some(self.run.staying_objects());
+        let reloads = self.reloads_to_record(context);
         let same = held.inventory.objects.iter().map(AsRef::as_ref).eq(self.run.objects.keys())
             && held.inventory.stay == stay
             && held.inventory.releases == self.run.releases
             && held.inventory.adopted == self.run.adopted
+            && held.inventory.reloads == reloads
             && held.inventory.fields == self.fields_of(held.inventory.objects.iter());
         if same && held.inventory.complete == complete && !self.redeploy.is_asked() {
             return self.settle(context);
@@ -177,6 +179,7 @@ impl Job {
         inventory.objects = self.run.objects.keys().map(|key| self.shared(key)).collect();
         inventory.fields = self.fields_of(inventory.objects.iter());
         inventory.stay = stay;
+        inventory.reloads = reloads;
         inventory.releases.clone_from(&self.run.releases);
         inventory.adopted.clone_from(&self.run.adopted);
         self.phase = Phase::Recording;

@@ -7,7 +7,7 @@ use super::{Ended, Job, JobContext, Phase, Target};
 impl Job {
     pub(super) fn begin_removal(&mut self, context: &mut JobContext<'_>) -> Ended {
         self.defers = false;
-        if !matches!(self.target, Target::Gone) {
+        if !matches!(self.target, Target::Gone(_)) {
             if self.makers.unreadable.contains_key(&self.origin) {
                 return self.settle(context);
             }
@@ -25,10 +25,15 @@ impl Job {
             self.phase = Phase::Idle;
             return Ended::NotYet;
         }
-        if self.inventory().is_some() && self.wait_for_dependents(context) {
+        let waits = self.inventory().is_some() && self.wait_to_be_removed(context);
+        if waits && self.is_held() {
             return Ended::NotYet;
         }
+        // Those who take over from it can have what they want of it.
         self.leave_claims(context);
+        if waits {
+            return Ended::NotYet;
+        }
         if self.inventory().is_none() {
             self.unclaim(context);
             return Ended::Removed;

@@ -93,6 +93,7 @@ impl Job {
             Reply::Applied(live) if live.going => self.going(key, context),
             Reply::Applied(live) => {
                 self.note_fields(key, &live, context.now);
+                self.note_applied(key, &live, context);
                 context.live.insert(key.clone(), Live { fields: None, ..live });
             }
             _ => drop(context.live.remove(key)),

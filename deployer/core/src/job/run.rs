@@ -9,6 +9,7 @@ use super::replies::Fault;
 use crate::order::Lane;
 use crate::prepare::Prepared;
 use crate::releases::Releases;
+use crate::reload::Reload;
 
 #[derive(Debug, Default)]
 pub(super) struct Run {
@@ -36,7 +37,9 @@ pub(super) struct Run {
     pub(super) looked_at: BTreeSet<ObjectKey>,
     /// Objects of a kind that comes with them and that the server does not know yet, and what it said.
     pub(super) too_early: BTreeMap<ObjectKey, String>,
-    /// Objects that wait for what checks say.
+    /// What the inventory says of workloads, those that are to be restarted among them.
+    pub(super) reloads: BTreeMap<String, Reload>,
+    /// Objects that wait for what checks say, or for what their pods read.
     pub(super) gated: BTreeSet<ObjectKey>,
     /// Lanes in which nothing more is done, as checks fail.
     pub(super) shut: BTreeSet<Lane>,
@@ -68,6 +71,6 @@ impl Run {
     /// Nothing is done for a while.
     pub(super) fn rest(&mut self) {
         (self.objects, self.releases, self.adopted, self.absent, self.lanes) = Default::default();
-        (self.gated, self.shut) = Default::default();
+        (self.reloads, self.gated, self.shut) = Default::default();
     }
 }

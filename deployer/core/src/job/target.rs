@@ -14,8 +14,8 @@ use crate::error::Error;
 pub(crate) enum Target {
     /// It should be like this.
     Value(Goal),
-    /// It should go.
-    Gone,
+    /// It should go, after these are there.
+    Gone(BTreeSet<ProfileId>),
     /// Only the inventory is known; nothing is done.
     Unknown,
 }
@@ -26,6 +26,7 @@ pub(crate) struct Goal {
     body: Arc<[u8]>,
     digest: Digest,
     needs: BTreeSet<ProfileId>,
+    succeeds: BTreeSet<ProfileId>,
     decoded: Option<Arc<Desired>>,
 }
 
@@ -43,12 +44,18 @@ impl Goal {
             return Err(Error::Other(desired.profile()));
         }
         let needs = prerequisites(profile, desired.spec.get("dependsOn"));
-        Ok(Self { body: row.body.clone(), digest: row.head.digest, needs, decoded: Some(Arc::new(desired)) })
+        let (body, digest, succeeds) = (row.body.clone(), row.head.digest, desired.succeeds.clone());
+        Ok(Self { body, digest, needs, succeeds, decoded: Some(Arc::new(desired)) })
     }
 
     /// The profiles that it depends on.
     pub(super) fn needs(&self) -> &BTreeSet<ProfileId> {
         &self.needs
+    }
+
+    /// The profiles that it takes over from.
+    pub(super) fn succeeds(&self) -> &BTreeSet<ProfileId> {
+        &self.succeeds
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_api::model::{
-    Attention, Cluster, ClusterSetId, Dependents, Fleet, FleetChange, Profile, Trigger, prerequisites,
+    Attention, Cluster, ClusterSetId, Dependents, Fleet, FleetChange, Profile, Transitions, Trigger,
+    prerequisites,
 };
 use sluice_api::{ClusterRef, FieldError, ObjectKey, ProfileId, TriggerId, object};
 use sluice_protocol::rows::Cause;
@@ -20,6 +21,7 @@ pub(crate) use self::additions::content_key;
 
 mod additions;
 mod references;
+mod succession;
 
 // D-0907: what templates read is not part of the view.
 /// The kinds a renderer has to know.
@@ -83,7 +85,9 @@ pub(crate) struct Catalog {
     pub(crate) profiles: BTreeMap<ProfileId, Arc<Result<Profile, FieldError>>>,
     /// Which of them depend on others.
     dependents: Dependents,
-    /// Profiles whose clusters may be others since that was last asked.
+    /// Which of them take over from others.
+    pub(crate) transitions: Transitions,
+    /// Profiles whose clusters may be others since that was last asked, or who may be in a circle.
     moved: BTreeSet<ProfileId>,
     content: HashMap<ContentKey, Arc<Value>>,
     /// Objects that templates read by an identifier.
@@ -125,7 +129,8 @@ impl Catalog {
         self.dependents = Dependents::off();
     }
 
-    /// Profiles whose clusters may be others since this was asked last, because others depend on them.
+    /// Profiles whose clusters may be others since this was asked last, because others depend on them, and those that may be in a circle,
+    /// or not any more.
     pub(crate) fn take_moved(&mut self) -> BTreeSet<ProfileId> {
         std::mem::take(&mut self.moved)
     }
@@ -187,6 +192,7 @@ impl Catalog {
                 }
                 let needs = prerequisites(&id, object::at(object, &["spec", "dependsOn"]).filter(|_| !gone));
                 self.moved.extend(self.dependents.change(&id, &needs));
+                self.note_transitions(&id, object, gone);
                 Touched::Profile(id)
             }
             "ConfigMap" | "Secret" => {

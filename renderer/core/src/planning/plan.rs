@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_api::{ClusterRef, ObjectKey};
+use sluice_api::{ClusterRef, ObjectKey, ProfileId};
 use sluice_protocol::Revision;
 use sluice_protocol::rows::Cause;
 
@@ -11,7 +11,7 @@ use crate::planning::bindings::ClusterBindings;
 use crate::planning::rates::Rates;
 use crate::planning::renderings::Renderings;
 use crate::planning::rollouts::Rollouts;
-use crate::planning::row_ledger::RowLedger;
+use crate::planning::row_ledger::{Place, RowLedger};
 
 /// What one renderer has in hand.
 #[derive(Default)]
@@ -24,6 +24,8 @@ pub(crate) struct Planning {
     pub(crate) renderings: Renderings,
     /// What goes to few clusters at a time.
     pub(crate) rollouts: Rollouts,
+    /// What is withdrawn and goes after others are there, and who they are, as its tombstone says.
+    pub(crate) departing: BTreeMap<Place, BTreeSet<ProfileId>>,
     /// What is done later.
     pub(crate) agenda: Agenda,
     /// How often triggers have acted.

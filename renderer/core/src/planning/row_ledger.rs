@@ -149,6 +149,16 @@ impl RowLedger {
         self.users.get(place)
     }
 
+    /// Whether a cluster holds something of this profile, as far as its deployer has said.
+    pub(crate) fn is_held(&self, place: &Place) -> bool {
+        self.holders.contains_key(place)
+    }
+
+    /// Places of which a tombstone says that nothing is wanted there, and that hold something.
+    pub(crate) fn being_withdrawn(&self) -> impl Iterator<Item = &Place> {
+        self.withdrawn.keys().filter(|place| self.is_held(place) && !self.is_used(place))
+    }
+
     /// Whether a cause uses this name on this cluster.
     pub(crate) fn is_used(&self, place: &Place) -> bool {
         self.users.contains_key(place)

@@ -79,6 +79,7 @@ fn without_content(common: &SpecCommon, cause: &Cause, profile: &sluice_api::Pro
         dry_run: true,
         hidden: true,
         allow_prune: String::new(),
+        succeeds: BTreeSet::new(),
         one_time: false,
         staged: false,
         redeploy: BTreeSet::new(),

@@ -198,6 +198,7 @@ impl Renderer {
         let status = (!row.head.tombstone).then(|| Status::of_row(row).ok()).flatten();
         let is_news = self.planning.rollouts.hear(&place, status.as_ref(), step.steady);
         if row.head.tombstone {
+            self.planning.departing.remove(&place);
             return self.planning.ledger.release(&place);
         }
         let Some(cause) = row.head.meta.cause().cloned() else { return };
@@ -227,6 +228,7 @@ impl Renderer {
             }
         }
         self.look_at_everything(step);
+        self.review_departing(step);
         self.forget_rows();
     }
 

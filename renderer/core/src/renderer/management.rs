@@ -24,6 +24,10 @@ impl Renderer {
         }
         let selections = self.knowledge.catalog.fleet.selections().clone();
         let touched = self.knowledge.catalog.apply(change);
+        let moves = matches!(
+            touched,
+            Touched::Profile(_) | Touched::Cluster(_) | Touched::Connection | Touched::Set(_)
+        );
         match touched {
             Touched::Nothing => {}
             Touched::Source(name) => {
@@ -61,6 +65,9 @@ impl Renderer {
             Touched::Content(key, old, new) => {
                 self.content_changed(&key, old.as_deref(), new.as_deref(), step);
             }
+        }
+        if moves {
+            self.review_departing(step);
         }
     }
 

@@ -74,6 +74,7 @@ impl Renderer {
         let in_loop = self.planning.loop_error(&self.knowledge, cause).map(Fault::new);
         let rollout = self.planning.rollouts.fault(cause);
         let others = warnings.into_iter().chain(self.ignored_fields(cause)).chain(in_loop).chain(rollout);
+        let others = others.chain(self.transition_circle(cause));
         let faults = result.err().map(Fault::from).into_iter().chain(others);
         self.outgoing.note(cause.problem(), Fault::all(faults), step);
         self.act_on_touched(step);
@@ -254,13 +255,7 @@ impl Renderer {
                 continue;
             }
             self.planning.rollouts.remove(&place);
-            let (cluster, profile) = place;
-            let subject = self.desired(&cluster, &profile);
-            step.publish(
-                Publish::new(subject, Body::Tombstone, time)
-                    .view(self.knowledge.catalog.view().clone())
-                    .forced(),
-            );
+            self.publish_withdrawal(place, time, step);
         }
     }
 

@@ -39,6 +39,7 @@ mod rollouts;
 mod secrecy;
 mod secrets;
 mod syntax;
+mod transitions;
 
 const INCARNATION: Incarnation = Incarnation::new(7);
 /// How long a cluster is not registered before everything of it goes.
@@ -54,6 +55,8 @@ struct Fixture {
     now: i64,
     wake: Option<i64>,
     rows: BTreeMap<String, Option<Desired>>,
+    /// What the newest tombstones say, where they do not count at once.
+    departures: BTreeMap<String, String>,
     log: Vec<String>,
     problems: BTreeMap<String, String>,
     /// Of the problems.
@@ -198,6 +201,7 @@ impl Fixture {
             now: 1_000_000,
             wake: None,
             rows: BTreeMap::new(),
+            departures: BTreeMap::new(),
             log: Vec::new(),
             problems: BTreeMap::new(),
             classes: BTreeMap::new(),
@@ -292,6 +296,11 @@ impl Fixture {
             };
             self.log.push(format!("{}{}", if value.is_some() { "+" } else { "-" }, cluster.name));
             self.secrecies.extend(value.is_some().then_some(row.secret));
+            self.departures.remove(&key);
+            if let Some(departure) = row.meta.departure() {
+                let names: Vec<_> = departure.after.iter().map(|id| id.name.as_str()).collect();
+                self.departures.insert(key.clone(), names.join(" "));
+            }
             self.rows.insert(key, value);
         }
         for effect in effects {

@@ -134,6 +134,7 @@ impl EventRender<'_> {
             is_refused,
             parts,
             charts,
+            succeeds: BTreeSet::new(),
             grants_to,
             resources,
             failed,

@@ -92,6 +92,7 @@ pub(crate) fn desired(
         staged: common.rollout.is_some(),
         hidden: false,
         allow_prune: common.allow_prune.clone(),
+        succeeds: rendered.succeeds.clone(),
         redeploy: redeploy(common, cluster),
         extra_labels: common.extra_labels.clone(),
         extra_annotations: common.extra_annotations.clone(),

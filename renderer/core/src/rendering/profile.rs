@@ -54,6 +54,7 @@ pub(crate) fn render(
         is_refused: false,
         parts: parts.into_values().collect(),
         charts: profile.common.helm_charts.clone(),
+        succeeds: catalog.transitions.predecessors(&profile.id),
         grants_to: profile.grants_to.clone(),
         resources: resources(profile),
         failed,

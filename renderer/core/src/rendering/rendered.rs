@@ -1,5 +1,7 @@
 //! A profile with everything that follows from it: what events and user-written profiles are rendered to.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 use sluice_api::model::{HelmChart, ResourceRef, SpecCommon};
 use sluice_api::{ClusterRef, ProfileId, ServiceAccount};
@@ -21,6 +23,8 @@ pub(crate) struct Rendered {
     pub(crate) parts: Vec<Part>,
     /// Charts that it deploys before its sources.
     pub(crate) charts: Vec<HelmChart>,
+    /// Profiles that it takes over from.
+    pub(crate) succeeds: BTreeSet<ProfileId>,
     /// Who gets the roles in its sources, which hold nothing else then.
     pub(crate) grants_to: Option<ServiceAccount>,
     /// What its templates read of the management cluster.
@@ -50,6 +54,7 @@ impl Rendered {
             is_refused: true,
             parts: Vec::new(),
             charts: Vec::new(),
+            succeeds: BTreeSet::new(),
             grants_to: None,
             resources: Vec::new(),
             failed: Vec::new(),

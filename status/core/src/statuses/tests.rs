@@ -176,13 +176,17 @@ fn what_is_only_to_be_known_is_nothing_against_an_object() {
         problem(
             "",
             About::Profile(ProfileId::cluster("p")),
-            "spec.dependsOn: is not awaited; note: spec.reloader: has no effect",
+            "spec.dependsOn: is not awaited; note: spec.expirationSeconds: has no effect",
         ),
         T0,
     );
     assert_eq!(ready(&mut statuses), Some(json!("False")));
     statuses.problem(
-        problem("", About::Profile(ProfileId::cluster("p")), Fault::note("spec.reloader: has no effect")),
+        problem(
+            "",
+            About::Profile(ProfileId::cluster("p")),
+            Fault::note("spec.expirationSeconds: has no effect"),
+        ),
         T0,
     );
     assert_eq!(ready(&mut statuses), Some(json!("True")));

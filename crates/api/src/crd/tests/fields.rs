@@ -227,7 +227,7 @@ fn resources_of_a_profile_are_a_map_by_identifier_and_those_of_a_trigger_a_list(
 fn triggers_have_no_fields_that_only_profiles_have() {
     let definition = find("EventTrigger");
     let fields = &schema_of(&definition)["properties"]["spec"]["properties"];
-    for name in ["setRefs", "clusterRefs", "continueOnError", "maxConsecutiveFailures"] {
+    for name in ["setRefs", "clusterRefs", "continueOnError", "maxConsecutiveFailures", "transitionFrom"] {
         assert!(fields.get(name).is_none(), "{name}");
     }
 }

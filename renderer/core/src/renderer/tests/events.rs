@@ -131,15 +131,20 @@ fn a_tombstone_of_a_former_owner_is_not_said_again_while_it_is_young() {
 
 #[test]
 fn what_has_no_effect_is_a_note_of_its_object() {
-    let ignored = json!({"syncMode": "ContinuousWithDriftDetection", "reloader": true});
+    let works = json!({"syncMode": "ContinuousWithDriftDetection", "reloader": true});
+    let labels = json!({"projectsveltos.io/admin-name": "a"});
     let mut profile = json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": {"clusterSelector": {"matchLabels": {"env": "fv"}}}});
-    profile["spec"].as_object_mut().unwrap().extend(ignored.as_object().unwrap().clone());
+    profile["spec"].as_object_mut().unwrap().extend(works.as_object().unwrap().clone());
+    let mut trigger = trigger(true, works);
+    for object in [&mut profile, &mut trigger] {
+        object["metadata"]["labels"] = labels.clone();
+    }
     let mut pulled = registration("c", json!({}));
     pulled["spec"] = json!({"pullMode": true});
-    let mut fixture = Fixture::new(vec![trigger(true, ignored), profile, pulled]);
+    let mut fixture = Fixture::new(vec![trigger, profile, pulled]);
     for (object, fields) in [
-        ("EventTrigger t", "spec.reloader: has no effect"),
-        ("ClusterProfile p", "spec.reloader: has no effect"),
+        ("EventTrigger t", "admin-name: has no effect"),
+        ("ClusterProfile p", "admin-name: has no effect"),
         ("cluster", "spec.pullMode: has no effect"),
     ] {
         let said = fixture.problems.get(object).unwrap_or_else(|| panic!("{object}: {:?}", fixture.problems));

@@ -1,0 +1,60 @@
+//! What is withdrawn of a profile that others take over from: its tombstone names them, and its deployer waits for them.
+//!
+//! ```text
+//! blue is not wanted on a cluster any more ─► tombstone "after green" ─► green is there ─► what it does not want goes
+//!                  green does not match, is gone or paused ─► tombstone ─┘
+//! ```
+
+// D-0928: a predecessor goes when its successors are there.
+
+use std::collections::BTreeSet;
+
+use sluice_api::ProfileId;
+use sluice_protocol::rows::{Cause, Departure};
+use sluice_protocol::{Body, Fault, Meta, Publish, Step};
+
+use super::{Effect, Renderer};
+use crate::planning::row_ledger::Place;
+
+impl Renderer {
+    /// Says that nothing is wanted at this place, and after whom what is there goes.
+    pub(super) fn publish_withdrawal(&mut self, place: Place, time: i64, step: &mut Step<Effect>) {
+        let after = self.knowledge.catalog.successors(&place.0, &place.1);
+        let gone = Publish::new(self.desired(&place.0, &place.1), Body::Tombstone, time)
+            .view(self.knowledge.catalog.view().clone())
+            .forced();
+        if after.is_empty() {
+            self.planning.departing.remove(&place);
+            return step.publish(gone);
+        }
+        self.planning.departing.insert(place, after.clone());
+        step.publish(gone.meta(Meta::Departure(Departure { after })));
+    }
+
+    /// Somebody else may take over by now from what is being withdrawn, or nobody any more.
+    pub(super) fn review_departing(&mut self, step: &mut Step<Effect>) {
+        let (ledger, catalog) = (&self.planning.ledger, &self.knowledge.catalog);
+        // Where something is wanted again its row says so.
+        self.planning.departing.retain(|place, _| !ledger.is_used(place));
+        let departing = &self.planning.departing;
+        let has_successor = |place: &&Place| catalog.transitions.has_successor(&place.1);
+        let withdrawn = ledger.being_withdrawn().filter(has_successor);
+        let places: BTreeSet<&Place> = departing.keys().chain(withdrawn).collect();
+        let said = |place: &Place| departing.get(place).cloned().unwrap_or_default();
+        let others = places.into_iter().filter(|place| catalog.successors(&place.0, &place.1) != said(place));
+        for place in others.cloned().collect::<Vec<_>>() {
+            self.publish_withdrawal(place, step.now, step);
+        }
+    }
+
+    /// A profile takes over from itself, over others: it does from nobody then.
+    pub(super) fn transition_circle(&self, cause: &Cause) -> Option<Fault> {
+        let Cause::Profile(id) = cause else { return None };
+        let circle = self.knowledge.catalog.transitions.circle(id)?;
+        let way: Vec<_> = circle.iter().map(ProfileId::to_string).collect();
+        Some(Fault::new(format!(
+            "spec.transitionFrom: {} is a circle, in which nobody takes anything over; take one of them out",
+            way.join(" -> ")
+        )))
+    }
+}
