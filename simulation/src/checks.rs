@@ -1,6 +1,6 @@
 //! What must hold at every write to a cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use sluice_api::{ObjectKey, object};
@@ -26,6 +26,10 @@ pub(crate) struct History {
     reasons: Reasons,
     /// What deployers have been told.
     told: Told,
+    /// Since when the profile that takes over from the user's is for a cluster.
+    next_since: BTreeMap<&'static str, i64>,
+    /// Where what that one deploys is there, as far as deployers have written it.
+    next_there: BTreeSet<String>,
     /// Who has which content of the user's profile.
     pub(crate) rollouts: Rollouts,
     /// When a stream last lost what it had acknowledged.
@@ -59,6 +63,8 @@ impl Default for History {
             born: BTreeMap::new(),
             reasons: Reasons::default(),
             told: Told::default(),
+            next_since: BTreeMap::new(),
+            next_there: BTreeSet::new(),
             rollouts: Rollouts::default(),
             lost_at: NEVER,
             older_at: NEVER,
@@ -90,6 +96,14 @@ impl History {
     /// The management cluster gives a reason to withdraw this.
     pub(crate) fn reason(&mut self, (addon, cluster): (Addon, usize)) {
         self.reasons.give(addon, cluster, self.now);
+    }
+
+    /// Whether the profile that takes over from the user's is for a cluster.
+    pub(crate) fn next(&mut self, cluster: &'static str, is_for: bool) {
+        match is_for {
+            true => drop(self.next_since.entry(cluster).or_insert(self.now)),
+            false => drop(self.next_since.remove(cluster)),
+        }
     }
 
     /// A row has been stored: a renderer tells deployers something, or they say what became of it.
@@ -136,12 +150,18 @@ impl History {
 
     /// Checks that `new` may take the place of `old` in `cluster`; `None` deletes.
     pub(crate) fn check(
-        &self,
+        &mut self,
         cluster: &str,
         key: &ObjectKey,
         old: Option<&Value>,
         new: Option<&Value>,
     ) -> Result<(), String> {
+        if key.name == "next" {
+            match new {
+                Some(_) => drop(self.next_there.insert(cluster.to_owned())),
+                None => drop(self.next_there.remove(cluster)),
+            }
+        }
         let Some(old) = old else { return Ok(()) };
         if self.is_excused() || self.told.is_excused(cluster, (old, new), self.now) {
             return Ok(());
@@ -165,6 +185,9 @@ impl History {
         if key.name == "team" && new.is_none() && grounds.has_none(Addon::Team, cluster) {
             return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));
         }
+        if key.name == "own" && new.is_none() {
+            self.check_succession(cluster)?;
+        }
         // The maker that has the name goes, and the row of the one that waits is lost, or at the beginning not written yet:
         // nobody knows of it.
         let unknown = self.now - self.wiped_at.max(0).min(self.rival_at) < LATE;
@@ -172,6 +195,16 @@ impl History {
             return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));
         }
         Ok(())
+    }
+
+    /// What the user's profile has goes after that is there which takes over.
+    fn check_succession(&self, cluster: &str) -> Result<(), String> {
+        let is_for = self.next_since.get(cluster).is_some_and(|since| self.now - since > LATE);
+        let excused = self.now - self.wiped_at < LATE || self.next_there.contains(cluster);
+        match is_for && !excused {
+            true => Err(format!("{cluster}: own withdrawn, who takes over is not there")),
+            false => Ok(()),
+        }
     }
 
     /// What one renderer makes of a ConfigMap is not made of an older one afterwards.

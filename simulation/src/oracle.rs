@@ -108,6 +108,15 @@ pub(crate) fn table(
     if has_profile {
         table.insert("base".into(), of_itself("base", Holder::Base));
     }
+    put_of_users(&mut table, management, at);
+    if has_profile && management.tier() < TRIGGER_TIER {
+        table.insert("both".into(), both(management, Addon::Own, vec![Holder::Own]));
+    }
+    table
+}
+
+/// What goes to a cluster because of other profiles of users.
+fn put_of_users(table: &mut Table, management: &Management, at: &str) {
     if management.registration(at).is_some_and(|labels| labels.env == "fv") {
         table.insert("next".into(), of_itself("next", Holder::Next));
     }
@@ -115,10 +124,6 @@ pub(crate) fn table(
         let data = [edit(management, Addon::Team)].into();
         table.insert("team".into(), Wanted { data, holders: vec![Holder::Team] });
     }
-    if has_profile && management.tier() < TRIGGER_TIER {
-        table.insert("both".into(), both(management, Addon::Own, vec![Holder::Own]));
-    }
-    table
 }
 
 /// The objects of one event, or of one cluster with events.

@@ -148,6 +148,8 @@ impl World {
     pub(crate) fn note_reasons(&mut self) {
         self.management.reasons.iter().for_each(|reason| self.history.reason(*reason));
         for cluster in CLUSTERS {
+            let is_for = self.management.registration(cluster).is_some_and(|labels| labels.env == "fv");
+            self.history.next(cluster, is_for);
             if self.management.paused_since(cluster).is_some() || !self.management.is_registered(cluster) {
                 self.history.rollouts.away(cluster_ref(cluster), self.now);
             }

@@ -2,10 +2,14 @@
 
 // D-0408: an old tombstone is asked for once more.
 
-use sluice_protocol::rows::UNRENDERED;
-use sluice_protocol::{About, ProblemKey, Row, Shard, Step, Subject};
+use std::collections::BTreeSet;
+
+use sluice_api::ProfileId;
+use sluice_protocol::rows::{NoContent, UNRENDERED};
+use sluice_protocol::{About, Meta, ProblemKey, Row, Shard, Step, Subject};
 
 use super::Deployer;
+use crate::error::Error;
 use crate::job::{Goal, MakerRow, Target};
 use crate::messages::Effect;
 
@@ -15,9 +19,7 @@ impl Deployer {
         // A tombstone that was there is of former times. What it is about may be wanted again by now, and its row on its
         // way: of what the cluster holds, renderers say it once more.
         let target = match (row.head.tombstone, self.caught_up) {
-            (true, true) => {
-                Ok(Target::Gone(row.head.meta.departure().map(|one| one.after.clone()).unwrap_or_default()))
-            }
+            (true, true) => departure(row).map(Target::Gone),
             (true, false) => Ok(Target::Unknown),
             (false, _) => Goal::read(row, profile).map(Target::Value),
         };
@@ -62,5 +64,14 @@ impl Deployer {
             }
             self.report_deferred(step);
         }
+    }
+}
+
+/// After whom what a tombstone withdraws goes. One that says so in a form of later does not count.
+fn departure(row: &Row) -> Result<BTreeSet<ProfileId>, Error> {
+    match &row.head.meta {
+        Meta::Departure(departure) => Ok(departure.after.clone()),
+        Meta::Unknown(text) => Err(Error::Row(NoContent::Unreadable(format!("its meta data are {text:?}")))),
+        _ => Ok(BTreeSet::new()),
     }
 }

@@ -148,6 +148,20 @@ fn who_is_not_named_any_more_is_not_waited_for() {
     }
 }
 
+/// A renderer of a newer version may say when it goes in another form.
+#[test]
+fn a_tombstone_of_which_nobody_can_tell_when_it_counts_withdraws_nothing() {
+    let mut fixture = mk_blue();
+    let mut row = row_of("blue", None);
+    row.head.meta = Meta::Unknown("?".into());
+    fixture.run(|deployer, step| deployer.row(&row, step));
+    (0..3).for_each(|_| fixture.wait());
+    assert_eq!(fixture.names(), ["old", "x"]);
+    assert!(fixture.told_of("blue").unwrap().contains("cannot be read"), "{:?}", fixture.told_of("blue"));
+    fixture.row("blue", None);
+    assert!(fixture.names().is_empty() && fixture.told_of("blue").is_none());
+}
+
 #[test]
 fn a_chain_is_waited_for_as_a_whole() {
     let mut fixture = mk_blue();
