@@ -182,7 +182,8 @@ fn a_cluster_is_registered_not_paused_and_selected() {
     });
     broken("cluster", "default/a: nothing is deployed there for the first time before", |facts| {
         let why = "nothing is deployed there for the first time before this passes: x";
-        let of = |name: &str| ProblemRow::new("deployer", &cluster(name).to_string(), About::Readiness, why, 1);
+        let of =
+            |name: &str| ProblemRow::new("deployer", &cluster(name).to_string(), About::Readiness, why, 1);
         facts.on_bus.as_mut().unwrap().problems = vec![of("b"), of("a")];
     });
     broken("clusters", "no registered cluster", |facts| {
