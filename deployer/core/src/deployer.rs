@@ -312,9 +312,9 @@ impl Core for Deployer {
         match &input {
             ExternalInput::Reachable(cluster) | ExternalInput::Unreachable(cluster) => {
                 self.registered.note(cluster);
-                step.effect(Effect::Switch(cluster.clone()));
+                self.switch(cluster, step);
             }
-            ExternalInput::Unregistered(cluster) => step.effect(Effect::Switch(cluster.clone())),
+            ExternalInput::Unregistered(cluster) => self.switch(cluster, step),
             _ => {}
         }
         match input {

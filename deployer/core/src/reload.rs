@@ -9,7 +9,7 @@ use serde_json::Value;
 use sluice_api::marks::RELOAD;
 use sluice_api::{Digest, Gvk, ObjectKey, object};
 
-use crate::request::Version;
+use crate::request::{Live, Version};
 
 /// The workloads that are restarted.
 const WORKLOADS: [&str; 3] = ["Deployment", "StatefulSet", "DaemonSet"];
@@ -66,6 +66,11 @@ pub(crate) fn is_workload(key: &ObjectKey) -> bool {
 /// Whether pods can read it.
 pub(crate) fn is_readable(key: &ObjectKey) -> bool {
     key.gvk.group.is_empty() && matches!(key.gvk.kind.as_str(), "ConfigMap" | "Secret")
+}
+
+/// Whether an object says what it should of what its pods were started with; what is no workload may say anything.
+pub(crate) fn says(live: &Live, key: &ObjectKey, mark: Option<&str>) -> bool {
+    !is_workload(key) || live.reload.as_deref() == mark
 }
 
 /// The ConfigMaps and Secrets that the pods of a workload mount or get variables from. What pulls their images is not among them.

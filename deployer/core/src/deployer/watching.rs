@@ -23,6 +23,15 @@ pub(super) enum Watching {
 pub(super) type Troubles = BTreeMap<(ClusterRef, Gvk), BTreeMap<Watching, String>>;
 
 impl Deployer {
+    /// A cluster is reached in another way from now on, or not any more: what was wrong with its watches is over with them.
+    pub(super) fn switch(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        let over: Vec<_> = self.troubles.extract_if(.., |(of, _), _| of == cluster).collect();
+        for ((_, gvk), _) in over {
+            self.note(ProblemKey::on(cluster, About::Watch(gvk)), None, step);
+        }
+        step.effect(Effect::Switch(cluster.clone()));
+    }
+
     /// Something is wrong with what a kind is watched for, or no longer.
     pub(super) fn note_watch(
         &mut self,

@@ -10,6 +10,7 @@ use super::{Ended, Job, JobContext, Knowledge, Phase, checked};
 use crate::inventory::Inventory;
 use crate::prepare::Prepared;
 use crate::releases;
+use crate::reload::says;
 use crate::request::{Live, OwningProfile, Request};
 
 impl Job {
@@ -107,7 +108,7 @@ impl Job {
             None => None,
             Some(live)
                 if self.has(key, live, context)
-                    && (self.is_as_wanted(live, &one) && live.reload == mark
+                    && ((self.is_as_wanted(live, &one) && says(live, key, mark.as_deref()))
                         || self.is_adopted(live, &one))
                     && !(self.owns(live)
                         && (self.redeploy.is_due(key) || (has_drifted && !self.is_adopted(live, &one)))) =>

@@ -403,6 +403,25 @@ fn what_fails_beside_a_workload_does_not_keep_it_from_restarting() {
 }
 
 #[test]
+fn what_somebody_else_writes_under_that_name_is_not_applied_for_ever() {
+    let mut fixture =
+        Fixture::with_web("1", reloading(vec![deployment("web", "1", &["c"]), config_map("d", "1")]));
+    for key in [config_key("d"), workload_key("web")] {
+        let object = fixture.objects.get_mut(&key).unwrap();
+        object["metadata"]["annotations"][RELOAD] = "theirs".into();
+    }
+    for data in ["1", "2"] {
+        fixture.restart();
+        fixture.row("p", Some(reloading(vec![deployment("web", "1", &["c"]), config_map("d", data)])));
+        fixture.pass_former_calls();
+        fixture.glance();
+        assert_eq!(fixture.times("web"), 0);
+    }
+    fixture.row("p", Some(reloading(vec![deployment("web", "1", &["c"]), config_map("d", "2")])));
+    assert_eq!(fixture.take_calls(), Vec::<String>::new());
+}
+
+#[test]
 fn only_who_reads_it_restarts() {
     let objects = vec![deployment("web", "1", &["c"]), deployment("other", "1", &["d"])];
     let mut fixture = Fixture::with_web("1", reloading(objects));
@@ -463,9 +482,6 @@ fn it_is_no_drift_and_drift_does_not_take_it_away() {
     }
     assert_eq!(fixture.times("web"), 0);
     fixture.objects.remove(&workload_key("web"));
-    let uid = "u".to_owned();
-    let known = fixture.deployer.clusters[&cluster()].missing(&fixture.inventories["p"].inventory.clone());
-    assert!(known.is_empty(), "{uid}");
     let gone = ExternalInput::Shown(cluster(), Shown::All(workload_key("web").gvk, Vec::new()));
     fixture.run(|deployer, step| deployer.external(gone, step));
     assert_eq!((fixture.times("web"), fixture.mark("web").map(str::to_owned)), (1, mark));
@@ -570,4 +586,10 @@ fn a_watch_that_is_refused_is_told_beside_that_of_drift() {
     );
     assert_eq!(tell(&mut fixture, shown(None)).unwrap(), one);
     assert_eq!(tell(&mut fixture, glimpse(None)), None);
+    tell(&mut fixture, glimpse(Some("no")));
+    assert_eq!(
+        tell(&mut fixture, ExternalInput::Unreachable(cluster())),
+        None,
+        "nothing is watched any more"
+    );
 }
