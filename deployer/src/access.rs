@@ -90,7 +90,10 @@ impl Teller {
         if !self.is_here(&cluster) {
             return true;
         }
-        if self.guarded.get(&cluster) != checks.as_ref() && !self.guard(&cluster, checks) {
+        if kubeconfig.is_none() {
+            // What was asked of it goes with the rest of it, and not before.
+            self.guarded.remove(&cluster);
+        } else if self.guarded.get(&cluster) != checks.as_ref() && !self.guard(&cluster, checks) {
             return false;
         }
         let is_registered = kubeconfig.is_some();
