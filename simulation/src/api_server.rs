@@ -40,6 +40,8 @@ pub(crate) struct ApiServer {
     pub(crate) born: u64,
     /// Deleted objects that a finalizer holds, and until when.
     held: Vec<(i64, ObjectKey)>,
+    /// What somebody else has deleted of it, with its uid. A watch shows that also of an object that it had not shown yet.
+    pub(crate) missing: Vec<(ObjectKey, String)>,
     /// How often somebody else has changed what is deployed.
     pub(crate) changes: u32,
     /// What it refuses for a while.
@@ -172,7 +174,8 @@ impl ApiServer {
         }
         self.changes += 1;
         if delete {
-            self.applied.remove(&key);
+            let gone = self.applied.remove(&key)?;
+            self.missing.push((key.clone(), Live::of(&gone).uid));
             return Some(key);
         }
         self.version += 1;

@@ -332,7 +332,8 @@ impl Role for DeployerRole {
                 return self.asked.retain(|asked| (&asked.cluster, asked.id) != (&cluster, id));
             }
             deployer::Effect::Watch(cluster, gvk) => {
-                return self.watches.push(KindWatch::new(cluster, gvk));
+                let watch = KindWatch::new(cluster.clone(), gvk, world.clusters.get(cluster.name.as_str()));
+                return self.watches.push(watch);
             }
             deployer::Effect::EndWatch(cluster, gvk) => {
                 return self.watches.retain(|watch| (&watch.cluster, &watch.gvk) != (&cluster, &gvk));

@@ -1,6 +1,6 @@
 //! A watch of what profiles have deployed of a kind.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -14,13 +14,19 @@ pub(super) struct KindWatch {
     pub(super) cluster: ClusterRef,
     pub(super) gvk: Gvk,
     shown: Option<BTreeMap<ObjectKey, (String, String)>>,
+    /// Of what somebody deleted, what comes before this is not its business any more.
+    since: usize,
+    /// Uids of the others that it has shown.
+    lost: BTreeSet<String>,
 }
 
 // === impl KindWatch ===
 
 impl KindWatch {
-    pub(super) fn new(cluster: ClusterRef, gvk: Gvk) -> Self {
-        Self { cluster, gvk, shown: None }
+    /// One that begins on this server.
+    pub(super) fn new(cluster: ClusterRef, gvk: Gvk, server: Option<&ApiServer>) -> Self {
+        let since = server.map_or(0, |server| server.missing.len());
+        Self { cluster, gvk, shown: None, since, lost: BTreeSet::new() }
     }
 
     /// What differs from what it has shown.
@@ -35,6 +41,10 @@ impl KindWatch {
             let all = there().map(|(key, object)| Sight::of(key.clone(), object)).collect();
             return Some(Shown::All(self.gvk.clone(), all));
         };
+        let is_lost = |(key, uid): &&(ObjectKey, String)| key.gvk == self.gvk && !self.lost.contains(uid);
+        if let Some((key, uid)) = server.missing.get(self.since..).into_iter().flatten().find(is_lost) {
+            return Some(Shown::Gone(key.clone(), uid.clone()));
+        }
         let is_new =
             |(key, object): &(&ObjectKey, &Arc<Value>)| shown.get(*key) != Some(&Live::of(object).version());
         if let Some((key, object)) = there().find(is_new) {
@@ -51,7 +61,10 @@ impl KindWatch {
                 shown.extend(all.iter().map(|sight| (sight.key.clone(), sight.live.version())))
             }
             Shown::Changed(sight) => drop(shown.insert(sight.key.clone(), sight.live.version())),
-            Shown::Gone(key, _) => drop(shown.remove(key)),
+            Shown::Gone(key, uid) => {
+                shown.remove(key);
+                self.lost.insert(uid.clone());
+            }
             Shown::Trouble(..) => {}
         }
     }
