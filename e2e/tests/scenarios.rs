@@ -53,7 +53,6 @@ scenarios! {
     d13_what_a_server_holds: "d13-what-a-server-holds",
     de_a_failure_prunes_nothing: "de-a-failure-prunes-nothing",
     de_a_kind_and_its_objects: "de-a-kind-and-its-objects",
-    de_a_paused_profile: "de-a-paused-profile",
     de_checks_of_a_lane: "de-checks-of-a-lane",
     de_checks_of_nothing: "de-checks-of-nothing",
     de_continue_on_error: "de-continue-on-error",
@@ -175,12 +174,15 @@ fn every_scenario_is_played() {
 
 /// Scenarios with something of which `sluice explain` cannot tell that it is there, and why.
 const UNTOLD: &[(&str, &str)] = &[
+    ("de-a-failure-prunes-nothing", AS_A_WHOLE),
     ("de-checks-of-a-lane", AS_A_WHOLE),
     ("de-continue-on-error", AS_A_WHOLE),
     ("de-failure-budget", NOT_WELL),
     ("de-health-and-dependents", NOT_WELL),
+    ("de-lanes-fail-apart", AS_A_WHOLE),
     ("de-pre-deploy-check", AS_A_WHOLE),
     ("de-prune-guard", NOT_WELL),
+    ("de-rollout-of-a-trigger", NOT_WELL),
     ("de-rollout-stops", NOT_WELL),
     ("de-transition-chart", NOT_WELL),
     ("de-transition-waits", NOT_WELL),

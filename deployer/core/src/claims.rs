@@ -131,6 +131,16 @@ impl Claims {
         self.succession.is_after_owner(profile, owner)
     }
 
+    /// Whether one profile takes over from the other one.
+    pub(crate) fn is_successor(&self, one: &ProfileId, other: &ProfileId) -> bool {
+        self.succession.is_after(one, other)
+    }
+
+    /// Those that a profile takes over from.
+    pub(crate) fn predecessors(&self, profile: &ProfileId) -> Vec<ProfileId> {
+        self.succession.before_all(profile)
+    }
+
     /// Profiles that are to restart.
     pub(crate) fn take_asked(&mut self) -> BTreeSet<ProfileId> {
         std::mem::take(&mut self.asked)

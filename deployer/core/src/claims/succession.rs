@@ -34,6 +34,11 @@ impl Succession {
         !self.index.is_empty() && self.index.way(one, other).is_some() && self.index.way(other, one).is_none()
     }
 
+    /// Those that a profile takes over from, but for those in a circle with it.
+    pub(super) fn before_all(&self, profile: &ProfileId) -> Vec<ProfileId> {
+        self.index.of(profile).filter(|other| self.is_after(profile, other)).cloned().collect()
+    }
+
     /// Whether a profile takes over from the one that an object names.
     pub(super) fn is_after_owner(&self, profile: &ProfileId, owner: &OwningProfile) -> bool {
         if self.index.is_empty() {

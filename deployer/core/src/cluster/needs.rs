@@ -115,6 +115,11 @@ impl Cluster {
 
     /// A profile is as it should be, or gone: who waits for that looks again.
     pub(super) fn settled(&mut self, profile: &ProfileId, is_removed: bool) {
+        for predecessor in self.claims.predecessors(profile) {
+            if self.jobs.get(&predecessor).is_some_and(|job| job.waits_to_hand_over()) {
+                self.claims.ask(&predecessor);
+            }
+        }
         if self.dependencies.is_empty() && self.departures.is_empty() {
             return;
         }

@@ -97,13 +97,32 @@ impl Job {
         let reference = live.owner.as_ref().map(|owner| owner.reference.as_str()).unwrap_or_default();
         let path = releases::path_of_error(reference).filter(|path| !self.run.releases.contains_key(*path));
         let Some(path) = path else { return false };
-        let Some(heir) = context.claims.unsettled_heir(&self.release_key(path), &self.profile) else {
+        let release = self.release_key(path);
+        let unsettled = context.claims.unsettled_heir(&release, &self.profile);
+        let Some(heir) = unsettled.or_else(|| self.unready_successor(&release, context)) else {
             return false;
         };
         let text =
             format!("release {path} waits until {heir} has taken it over: nothing of it is deleted before");
         self.run.errors.insert(format!("{}{HANDED_OVER}", releases::error_key(path)), Fault::new(text, true));
         true
+    }
+
+    /// Who has what is called so as its successor, and is not there as it should be yet. Its row may have come before the one that says
+    /// that this profile goes after it.
+    fn unready_successor<'c>(
+        &self,
+        key: &sluice_api::ObjectKey,
+        context: &'c JobContext<'_>,
+    ) -> Option<&'c ProfileId> {
+        let heir = context.claims.heir(key, &self.profile)?;
+        let is_missing = || !context.others.missing(&[heir.clone()].into(), self.tenant()).is_empty();
+        (context.claims.is_successor(heir, &self.profile) && is_missing()).then_some(heir)
+    }
+
+    /// Whether something waits until another profile has taken it over.
+    pub(crate) fn waits_to_hand_over(&self) -> bool {
+        self.run.errors.keys().any(|about| about.ends_with(HANDED_OVER))
     }
 
     /// Everything that it wants has been applied, or was tried: releases without a mistake are its, and others go back to who had

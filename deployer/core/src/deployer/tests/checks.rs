@@ -47,7 +47,7 @@ impl Fixture {
     }
 
     /// From now on the check of this name says this.
-    fn say(&mut self, name: &str, said: Outcome) {
+    pub(super) fn say(&mut self, name: &str, said: Outcome) {
         self.says.insert(name.to_owned(), said.clone());
         let ids: Vec<_> =
             self.asked.iter().filter(|(_, (check, _))| check.name == name).map(|(id, _)| *id).collect();

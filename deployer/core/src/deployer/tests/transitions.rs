@@ -213,6 +213,38 @@ fn a_release_changes_hands_whatever_the_tiers() {
     assert!(fixture.statuses["p"].is_none());
 }
 
+/// The row of the successor may come before the one that says that its predecessor goes after it.
+#[test]
+fn a_release_is_whole_until_its_successor_is_there_whichever_row_comes_first() {
+    for tombstone_first in [true, false] {
+        let mut fixture = Fixture::new();
+        fixture.reach();
+        fixture.row("p", Some(releasing("p", 10, vec![config_map("a", "p"), config_map("b", "p")])));
+        fixture.take_calls();
+        let mut next = releasing("q", 100, vec![config_map("a", "q"), config_map("c", "q")]);
+        let check = json!({"name": "well", "featureID": "Helm", "version": "v1", "kind": "Pod"});
+        next.spec.insert("validateHealths".into(), json!([check]));
+        let next = Desired { succeeds: ids(&["p"]), ..next };
+        if tombstone_first {
+            fixture.part("p", &["q"]);
+        }
+        fixture.row("q", Some(next));
+        (0..4).for_each(|_| fixture.wait());
+        if !tombstone_first {
+            assert_eq!(fixture.contents(), ["a q", "b p", "c q"]);
+            fixture.part("p", &["q"]);
+        }
+        (0..4).for_each(|_| fixture.wait());
+        assert_eq!(fixture.contents(), ["a q", "b p", "c q"], "{tombstone_first}");
+        fixture.say("well", Ok(()));
+        (0..6).for_each(|_| fixture.wait());
+        assert_eq!(
+            (fixture.contents(), fixture.deletes()),
+            (vec!["a q".into(), "c q".into()], vec!["delete b".to_owned()])
+        );
+    }
+}
+
 /// It is known from the inventory alone what the predecessor has.
 #[test]
 fn a_release_of_a_predecessor_that_nobody_has_said_anything_of_is_taken_over() {
