@@ -414,7 +414,11 @@ async fn every_right_that_is_taken_from_a_running_stage_is_missed_and_named() {
             || right.is("deployer", "patch", &["namespaces"]);
         right.verb == "patch" && !is_status && !is_apart
     };
-    let mut again = vec![Restart("renderer"), Restart("deployer"), incomplete("incomplete-1")];
+    // A label that says something else than its server does.
+    let mut mislabelled = registration("one", "fv");
+    mislabelled["metadata"]["labels"]["projectsveltos.io/k8s-version"] = "v0.0.0".into();
+    let mut again = vec![Restart("renderer"), Restart("deployer"), Apply(mislabelled)];
+    again.push(incomplete("incomplete-1"));
     again.extend(local("local-source", "EventSource", "", "changed"));
     again.extend(local("local-set", "Set", "default", "changed"));
     fixture.miss("patch", is_written, again).await;
