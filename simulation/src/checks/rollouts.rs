@@ -79,6 +79,10 @@ impl Rollouts {
                     return None;
                 }
                 self.given.insert(cluster.clone(), (digest, now));
+                // It has that content already, as it was said: what it had waits to be removed.
+                if self.said.contains(&(cluster.clone(), digest)) {
+                    return None;
+                }
                 let waits = |(other, (had, since)): (&ClusterRef, &(Digest, i64))| {
                     let since = self.tried.get(&(other.clone(), digest)).unwrap_or(since);
                     other != cluster
