@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sluice_api::model::ClusterChecks;
-use sluice_api::{ClusterRef, FieldError};
-use sluice_deployer_core::{ExternalInput, Guarded};
+use sluice_api::ClusterRef;
+use sluice_api::model::Guards;
+use sluice_deployer_core::ExternalInput;
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{About, Problem, Shard};
 use sluice_runtime::{Access, Reporter};
@@ -27,8 +27,7 @@ pub(crate) async fn follow(
     let (mut accesses, mut renewed) = (shared.feed.subscribe(), shared.renewed.clone());
     // The management cluster needs no registration, and nobody can pause it.
     renewed.mark_changed();
-    let mut teller =
-        Teller { shared, shard, sender, sites, reporter, told: HashMap::new(), guarded: HashMap::new() };
+    let mut teller = Teller { shared, shard, sender, sites, reporter, told: HashMap::new() };
     let mut listed = false;
     loop {
         let goes_on = tokio::select! {
@@ -52,10 +51,8 @@ struct Teller {
     sender: mpsc::UnboundedSender<ExternalInput>,
     sites: mpsc::UnboundedSender<(ClusterRef, Option<Arc<Site>>)>,
     reporter: Reporter,
-    /// What was told last of each cluster that can be reached.
-    told: HashMap<ClusterRef, Arc<Site>>,
-    /// What is asked of each cluster as a whole.
-    guarded: HashMap<ClusterRef, Arc<Result<ClusterChecks, FieldError>>>,
+    /// What was told last of each cluster that can be reached: how, and what is asked of it.
+    told: HashMap<ClusterRef, (Arc<Site>, Guards)>,
 }
 
 // === impl Teller ===
@@ -73,28 +70,13 @@ impl Teller {
         let management = ClusterRef::management();
         let site = Some(self.shared.management.clone());
         !self.is_here(&management)
-            || self.tell(management.clone(), site, ExternalInput::Reachable(management))
-    }
-
-    /// Tells the core what is asked of a cluster as a whole, before it hears that the cluster can be reached.
-    fn guard(&mut self, cluster: &ClusterRef, checks: Guarded) -> bool {
-        match checks.clone() {
-            Some(checks) => drop(self.guarded.insert(cluster.clone(), checks)),
-            None => drop(self.guarded.remove(cluster)),
-        }
-        self.sender.send(ExternalInput::Guarded(cluster.clone(), checks)).is_ok()
+            || self.tell(management.clone(), site, ExternalInput::Reachable(management, None))
     }
 
     async fn access(&mut self, access: Access) -> bool {
         let Access { cluster, kubeconfig, trust, paused, checks } = access;
         if !self.is_here(&cluster) {
             return true;
-        }
-        if kubeconfig.is_none() {
-            // What was asked of it goes with the rest of it, and not before.
-            self.guarded.remove(&cluster);
-        } else if self.guarded.get(&cluster) != checks.as_ref() && !self.guard(&cluster, checks) {
-            return false;
         }
         let is_registered = kubeconfig.is_some();
         let site = match kubeconfig {
@@ -112,13 +94,13 @@ impl Teller {
         });
         let site = site.ok().flatten().filter(|_| !paused);
         // The same way once more is no news; another one may lead to another server.
+        let is_told =
+            |(known, asked): &(Arc<Site>, Guards), site| Arc::ptr_eq(known, site) && *asked == checks;
         let input = match &site {
-            Some(site) if self.told.get(&cluster).is_some_and(|known| Arc::ptr_eq(known, site)) => {
-                return true;
-            }
+            Some(site) if self.told.get(&cluster).is_some_and(|told| is_told(told, site)) => return true,
             Some(site) => {
-                self.told.insert(cluster.clone(), site.clone());
-                ExternalInput::Reachable(cluster.clone())
+                self.told.insert(cluster.clone(), (site.clone(), checks.clone()));
+                ExternalInput::Reachable(cluster.clone(), checks)
             }
             None => {
                 self.told.remove(&cluster);

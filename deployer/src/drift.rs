@@ -22,13 +22,11 @@ pub(crate) async fn watch(
     let config = watcher::Config::default().labels(DEPLOYED);
     let of = gvk.clone();
     let tell = |shown| sender.send(ExternalInput::Shown(cluster.clone(), shown)).is_ok();
-    let mut troubled = false;
+    let mut troubled = Troubled(false);
     watch_metadata(site.client(), gvk, config, |event| {
-        let is_over = troubled && !matches!(event, WatchEvent::Trouble(_));
-        if is_over && !tell(Shown::Trouble(of.clone(), None)) {
+        if troubled.is_over(&event) && !tell(Shown::Trouble(of.clone(), None)) {
             return false;
         }
-        troubled = matches!(event, WatchEvent::Trouble(_));
         match event {
             WatchEvent::Listed(objects) => {
                 tell(Shown::All(of.clone(), objects.iter().filter_map(sight).collect()))
@@ -48,6 +46,17 @@ pub(crate) async fn watch(
     })
     .await;
     End::Done
+}
+
+/// Whether a watch has had trouble when it showed something last.
+pub(crate) struct Troubled(pub(crate) bool);
+
+impl Troubled {
+    /// Whether this event is the end of it.
+    pub(crate) fn is_over<T>(&mut self, event: &WatchEvent<T>) -> bool {
+        let is_trouble = matches!(event, WatchEvent::Trouble(_));
+        std::mem::replace(&mut self.0, is_trouble) && !is_trouble
+    }
 }
 
 fn sight(object: &Value) -> Option<Sight> {

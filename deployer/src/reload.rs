@@ -11,6 +11,7 @@ use sluice_tasks::End;
 use tokio::sync::mpsc;
 
 use crate::api::Site;
+use crate::drift::Troubled;
 
 /// Tells what the watch of a kind shows. The deployer watches for itself: what it sees tells it what to plan, and a tenant nothing.
 /// What pods read is mostly somebody else's, so that no label says which objects that are.
@@ -23,13 +24,11 @@ pub(crate) async fn watch(
     let of = gvk.clone();
     let tell = |glimpse| sender.send(ExternalInput::Glimpse(cluster.clone(), glimpse)).is_ok();
     // What a former watch has told is over when this one shows something.
-    let mut troubled = true;
+    let mut troubled = Troubled(true);
     watch_some_metadata(site.client(), gvk, watcher::Config::default(), picked, |event| {
-        let is_over = troubled && !matches!(event, WatchEvent::Trouble(_));
-        if is_over && !tell(Glimpse::Trouble(of.clone(), None)) {
+        if troubled.is_over(&event) && !tell(Glimpse::Trouble(of.clone(), None)) {
             return false;
         }
-        troubled = matches!(event, WatchEvent::Trouble(_));
         match event {
             WatchEvent::Listed(all) => tell(Glimpse::All(of.clone(), all)),
             WatchEvent::Applied((key, version)) => tell(Glimpse::Changed(key, version)),

@@ -4,11 +4,10 @@
 
 use serde_json::{Map, Value, json};
 use similar::TextDiff;
+use sluice_api::marks::RELOAD;
 
 /// What Sluice writes onto objects begins so: it follows from the rest.
 const MARKS: &str = "projectsveltos.io/";
-/// So does what restarts the pods of a workload, on it and on its template.
-const RELOAD: &str = "sluice.dev/reload";
 /// Fields of the metadata that servers write.
 const OF_SERVERS: [&str; 6] =
     ["managedFields", "generation", "resourceVersion", "uid", "creationTimestamp", "selfLink"];

@@ -49,7 +49,7 @@ pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef], begin: Begin) -> D
     deployer.start(&mut step);
     deployer.caught_up(Sequence::NONE, &mut step);
     for cluster in clusters.iter().chain([&ClusterRef::management()]) {
-        deployer.external(ExternalInput::Reachable(cluster.clone()), &mut step);
+        deployer.external(ExternalInput::Reachable(cluster.clone(), None), &mut step);
     }
     simulated.answer_calls(&mut deployer, step);
     let all = Meta::Complete(Complete::of_all(Incarnation::NONE, Revision::NONE));

@@ -20,7 +20,7 @@ pub struct ClusterProgram {
     limits: Limits,
 }
 
-/// The objects that a check of a cluster looks at, as its watches show them.
+/// The objects that a check of a cluster looks at, as one of its watches shows them.
 #[derive(Debug, Default)]
 pub struct Resources(BTreeMap<ObjectKey, Result<Value, String>>);
 
@@ -41,13 +41,15 @@ impl ClusterProgram {
         Ok(Self { title: check.title.clone(), selection, condition, limits: Limits::default() })
     }
 
-    /// Whether these pass together. What a script says is not repeated where it has seen a Secret.
-    pub fn ask(&self, resources: &Resources) -> Outcome {
-        self.said(resources).map_err(|why| format!("{}: {why}", self.title))
+    /// Whether all that its watches show passes together; of what two of them show each object counts once. What a script says is not
+    /// repeated where it has seen a Secret.
+    pub fn ask(&self, shown: &[Resources]) -> Outcome {
+        self.said(shown).map_err(|why| format!("{}: {why}", self.title))
     }
 
-    fn said(&self, resources: &Resources) -> Outcome {
-        let objects: Result<Vec<&Value>, &String> = resources.0.values().map(Result::as_ref).collect();
+    fn said(&self, shown: &[Resources]) -> Outcome {
+        let all: BTreeMap<_, _> = shown.iter().flat_map(|resources| &resources.0).collect();
+        let objects: Result<Vec<&Value>, &String> = all.into_values().map(Result::as_ref).collect();
         let objects = objects.map_err(String::clone)?;
         let said = match self.condition.passes(&objects, &self.limits) {
             Ok(said) if said.matching => return Ok(()),
@@ -62,14 +64,9 @@ impl ClusterProgram {
 // === impl Resources ===
 
 impl Resources {
-    /// These are all of a kind; `is_of` says which of those that are known it takes the place of.
-    pub fn listed(
-        &mut self,
-        program: &ClusterProgram,
-        objects: Vec<Value>,
-        is_of: impl Fn(&ObjectKey) -> bool,
-    ) {
-        self.0.retain(|key, _| !is_of(key));
+    /// These are all.
+    pub fn listed(&mut self, program: &ClusterProgram, objects: Vec<Value>) {
+        self.0.clear();
         objects.into_iter().for_each(|object| self.applied(program, object));
     }
 
@@ -120,20 +117,23 @@ mod tests {
     #[test]
     fn all_that_are_selected_are_looked_at_together() {
         let program = ClusterProgram::compile(&check(nodes(), TWO)).unwrap();
-        let mut seen = Resources::default();
+        let mut seen = [Resources::default(), Resources::default()];
         let worker = || json!({"worker": ""});
-        seen.listed(&program, vec![node("a", worker()), node("b", json!({}))], |_| true);
+        seen[0].listed(&program, vec![node("a", worker()), node("b", json!({}))]);
         let said = program.ask(&seen).unwrap_err();
         assert_eq!(said, "spec.livenessChecks[0] \"c\": there are 1");
-        seen.applied(&program, node("b", worker()));
+        seen[0].applied(&program, node("b", worker()));
         assert_eq!(program.ask(&seen), Ok(()));
-        seen.applied(&program, node("a", json!({})));
+        seen[0].applied(&program, node("a", json!({})));
         assert!(program.ask(&seen).is_err());
-        seen.applied(&program, node("a", worker()));
-        seen.deleted(&ObjectKey::of(&node("a", json!({}))).unwrap());
+        seen[0].applied(&program, node("a", worker()));
+        seen[0].deleted(&ObjectKey::of(&node("a", json!({}))).unwrap());
+        seen[1].listed(&program, vec![node("b", worker())]);
+        assert!(program.ask(&seen).is_err(), "two watches show one node");
+        seen[1].listed(&program, vec![node("c", worker())]);
+        assert_eq!(program.ask(&seen), Ok(()), "a list of one takes nothing of the other away");
+        seen[1].listed(&program, Vec::new());
         assert!(program.ask(&seen).is_err());
-        seen.listed(&program, vec![node("c", worker())], |key| key.name == "x");
-        assert_eq!(program.ask(&seen), Ok(()), "a list of other objects takes none away");
     }
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
             let program = ClusterProgram::compile(&check(selector, condition)).unwrap();
             let mut seen = Resources::default();
             seen.applied(&program, node("a", json!({"worker": ""})));
-            program.ask(&seen).unwrap_err()
+            program.ask(&[seen]).unwrap_err()
         };
         assert!(failing(nodes(), "return {pass = 1}").contains("pass is a number"));
         assert!(failing(nodes(), "return {}").ends_with("the condition does not pass"));
@@ -170,6 +170,6 @@ mod tests {
         let program = ClusterProgram::compile(&check(selector, condition)).unwrap();
         let mut seen = Resources::default();
         seen.applied(&program, json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "n", "name": "s"}, "data": {"password": "hunter2"}}));
-        assert!(!program.ask(&seen).unwrap_err().contains("hunter2"));
+        assert!(!program.ask(&[seen]).unwrap_err().contains("hunter2"));
     }
 }

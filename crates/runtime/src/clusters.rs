@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use kube::Client;
 use kube::runtime::watcher;
-use sluice_api::model::ClusterChecks;
-use sluice_api::{ClusterRef, FieldError};
+use sluice_api::ClusterRef;
+use sluice_api::model::Guards;
 use sluice_bus::{Feed, now_micros};
 use sluice_kube::{Trust, WatchEvent, remedy_of_denial, watch};
 use sluice_protocol::{About, Problem};
@@ -33,7 +33,7 @@ pub struct Access {
     /// Whether it is left alone at present: nothing is written to it, what happens in it is followed.
     pub paused: bool,
     /// What is asked of it as a whole.
-    pub checks: Option<Arc<Result<ClusterChecks, FieldError>>>,
+    pub checks: Guards,
 }
 
 // D-1063: a pause may have an end, and clusters may have a window.
@@ -81,8 +81,9 @@ fn follow(client: &Client, tasks: &Tasks, proxies: bool, told: &Told) -> Cluster
                 let config = watcher::Config::default();
                 watch(client, kind.gvk(), String::new(), config, |event| {
                     tell(&told, kind, &event, &mut troubled);
-                    lock(&state).take(kind, event, now_micros(), &feed);
-                    changed.notify_one();
+                    if lock(&state).take(kind, event, now_micros(), &feed) {
+                        changed.notify_one();
+                    }
                     !stop.is_cancelled()
                 })
                 .await;

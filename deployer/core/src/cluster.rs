@@ -18,7 +18,7 @@ use crate::request::{Class, Failure, Live, Reply, Request};
 use crate::sources::SourceBook;
 
 use drift::Watched;
-use guards::Guards;
+use guards::Guard;
 use reachability::Reachability;
 pub(crate) use reloads::Reloads;
 
@@ -30,7 +30,6 @@ mod opening;
 mod reachability;
 mod reloads;
 
-pub use guards::Guarded;
 pub(crate) use needs::{Others, Unmet};
 
 pub(crate) struct Cluster {
@@ -43,7 +42,7 @@ pub(crate) struct Cluster {
     live: HashMap<ObjectKey, Live>,
     claims: Claims,
     checks: CheckBook,
-    guards: Guards,
+    guard: Guard,
     watched: Watched,
     sources: SourceBook,
     dependencies: Dependencies,
@@ -118,7 +117,7 @@ impl Cluster {
             live: HashMap::new(),
             claims: Claims::default(),
             checks: CheckBook::default(),
-            guards: Guards::default(),
+            guard: Guard::default(),
             watched: Watched::default(),
             sources: SourceBook::default(),
             dependencies: Dependencies::default(),
@@ -201,7 +200,7 @@ impl Cluster {
     /// The answer to one of the calls.
     pub(crate) fn reply(&mut self, id: CallId, reply: Reply, now: i64, next_id: &mut CallId) -> Outcome {
         let mut outcome = Outcome::default();
-        let Some(answered) = self.calls.answer(id, reply, self.guards.threshold(), now) else {
+        let Some(answered) = self.calls.answer(id, reply, self.guard.threshold(), now) else {
             return outcome;
         };
         outcome.trouble = answered.trouble;
@@ -359,7 +358,7 @@ impl Cluster {
     /// Sends as many calls as the budget allows.
     fn send(&mut self, now: i64, next_id: &mut CallId, outcome: &mut Outcome) {
         self.ask(now, outcome);
-        self.mind_guards(now, outcome);
+        self.mind_guard(now, outcome);
         self.look_at_sources(now, outcome);
         outcome.calls.extend(self.calls.take(now, next_id));
         outcome.checks.append(&mut self.checks.take_news());

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sluice_api::model::Guards;
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{Cause, State};
 use sluice_protocol::{
@@ -71,8 +72,8 @@ pub struct Deployer {
     /// Where makers that wait for the name of a profile on a cluster were told so.
     told: BTreeMap<(ClusterRef, ProfileId), BTreeSet<ProblemKey>>,
     next_id: CallId,
-    /// Clusters that can be reached, and wait for the end of the table.
-    waiting: BTreeSet<ClusterRef>,
+    /// Clusters that can be reached, and wait for the end of the table; with what is asked of each.
+    waiting: BTreeMap<ClusterRef, Guards>,
     /// Whether rows are new: no longer those that were in the table at the beginning. Before, a row may be older than what a
     /// former owner has applied: nothing is asked of any cluster.
     caught_up: bool,
@@ -99,7 +100,7 @@ impl Deployer {
             problems: ProblemSet::new(STAGE),
             told: BTreeMap::new(),
             next_id: CallId::default(),
-            waiting: BTreeSet::new(),
+            waiting: BTreeMap::new(),
             caught_up: false,
             said: BTreeSet::new(),
             deferred: Deferred::default(),
@@ -310,7 +311,7 @@ impl Core for Deployer {
     fn external(&mut self, input: ExternalInput, step: &mut Step<Effect>) {
         let now = step.steady;
         match &input {
-            ExternalInput::Reachable(cluster) | ExternalInput::Unreachable(cluster) => {
+            ExternalInput::Reachable(cluster, _) | ExternalInput::Unreachable(cluster) => {
                 self.registered.note(cluster);
                 self.switch(cluster, step);
             }
@@ -318,17 +319,14 @@ impl Core for Deployer {
             _ => {}
         }
         match input {
-            ExternalInput::Reachable(cluster) if self.caught_up => {
-                self.with(&cluster, step, |state, next_id| state.reachable(now, next_id))
+            ExternalInput::Reachable(cluster, checks) if self.caught_up => {
+                self.with(&cluster, step, |state, next_id| state.reachable(checks, now, next_id))
             }
-            ExternalInput::Reachable(cluster) => drop(self.waiting.insert(cluster)),
+            ExternalInput::Reachable(cluster, checks) => drop(self.waiting.insert(cluster, checks)),
             ExternalInput::Unreachable(cluster) => self.unreachable(&cluster, step),
             ExternalInput::Unregistered(cluster) => {
                 self.unreachable(&cluster, step);
                 self.unregistered(&cluster, step);
-            }
-            ExternalInput::Guarded(cluster, checks) => {
-                self.with(&cluster, step, |state, next_id| state.guard(checks, now, next_id));
             }
             ExternalInput::Listed => self.all_registered(step),
             ExternalInput::Kinds(cluster, group) => {
@@ -365,8 +363,8 @@ impl Core for Deployer {
     fn caught_up(&mut self, _: Sequence, step: &mut Step<Effect>) {
         self.caught_up = true;
         let now = step.steady;
-        for cluster in std::mem::take(&mut self.waiting) {
-            self.with(&cluster, step, |state, next_id| state.reachable(now, next_id));
+        for (cluster, checks) in std::mem::take(&mut self.waiting) {
+            self.with(&cluster, step, |state, next_id| state.reachable(checks, now, next_id));
         }
         // What was due before could not be said, and nothing else may come.
         self.say_farewell(step);

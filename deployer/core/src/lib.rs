@@ -38,7 +38,6 @@ mod sources;
 mod summary;
 
 pub use checks::{CheckId, Outcome};
-pub use cluster::Guarded;
 pub use configuration::{Configuration, Owned, cluster_configuration};
 pub use deployer::{Config, Deployer};
 pub use drift::{MANAGER, Shown, Sight, Writer, own_fields};

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use sluice_api::model::{Check, ClusterCheck};
+use sluice_api::model::{Check, ClusterCheck, Guards};
 use sluice_api::{ClusterRef, Gvk, ServiceAccount};
 use sluice_protocol::{CallId, JournalEntry, Problem};
 
 use crate::checks::{CheckId, Outcome};
-use crate::cluster::Guarded;
 use crate::configuration::Configuration;
 use crate::drift::Shown;
 use crate::reload::Glimpse;
@@ -18,14 +17,13 @@ use crate::summary::Summary;
 /// What a deployer learns besides `desired`.
 #[derive(Debug)]
 pub enum ExternalInput {
-    /// A cluster of this shard can be reached, or is reached in another way from now on: over another kubeconfig.
-    Reachable(ClusterRef),
+    /// A cluster of this shard can be reached, or is reached in another way from now on: over another kubeconfig. Its registration asks
+    /// this of it.
+    Reachable(ClusterRef, Guards),
     /// A cluster is paused, or nobody knows how to reach it.
     Unreachable(ClusterRef),
     /// A cluster is no longer registered.
     Unregistered(ClusterRef),
-    /// The registration of a cluster asks for these checks of the cluster as a whole from now on.
-    Guarded(ClusterRef, Guarded),
     /// Every registered cluster has been told by one of the two first.
     Listed,
     /// Kinds of this group came or went in a cluster.

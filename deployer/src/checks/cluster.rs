@@ -1,12 +1,11 @@
 //! Asking checks of a cluster as a whole: watches show all that a condition looks at.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kube::Client;
 use kube::runtime::watcher;
+use sluice_api::ClusterRef;
 use sluice_api::model::{ClusterCheck, ResourceSelector};
-use sluice_api::{ClusterRef, Gvk, ObjectKey};
 use sluice_deployer_core::{CheckId, ExternalInput, Outcome};
 use sluice_health::{ClusterProgram, Resources};
 use sluice_kube::{remedy_of_denial, watch};
@@ -25,11 +24,8 @@ pub(crate) struct Guard {
     pub(crate) turns: Turns,
 }
 
-/// What one watch shows: objects of a kind, of all namespaces or of one.
-type Place = (Gvk, String);
-
-/// A program and what it has seen, while they run elsewhere.
-type Asked = (ClusterProgram, Resources);
+/// A program and what each of its watches has shown, while they run elsewhere.
+type Asked = (ClusterProgram, Vec<Resources>);
 
 // === impl Guard ===
 
@@ -43,40 +39,38 @@ impl Guard {
                 return End::Done;
             }
         };
-        // Of two selectors of one kind one watch shows enough.
-        let places = self.check.selectors.iter().map(|selector| (place(selector), Arc::default()));
-        let places: BTreeMap<Place, Arc<Pending>> = places.collect();
-        let watches = places.iter().map(|((gvk, namespace), pending)| {
-            let config = watcher::Config::default().streaming_lists();
-            let tell = |event| pending.note(event);
-            watch(client.clone(), gvk.clone(), namespace.clone(), config, tell)
+        let pending: Vec<_> = self.check.selectors.iter().map(|_| Pending::default()).collect();
+        let watches = self.check.selectors.iter().zip(&pending).map(|(selector, pending)| {
+            let ResourceSelector { gvk, namespace, labels, .. } = selector;
+            let mut config = watcher::Config::default().streaming_lists();
+            if !labels.is_empty() {
+                config = config.labels(&labels.to_string());
+            }
+            watch(client.clone(), gvk.clone(), namespace.clone(), config, |event| pending.note(event))
         });
         tokio::select! {
             _ = futures::future::join_all(watches) => End::Early,
-            end = self.judge(program, &places) => end,
+            end = self.judge(program, &pending) => end,
         }
     }
 
-    async fn judge(&self, program: ClusterProgram, places: &BTreeMap<Place, Arc<Pending>>) -> End {
-        let (mut asked, mut unlisted): (Asked, Vec<&Place>) =
-            ((program, Resources::default()), places.keys().collect());
+    async fn judge(&self, program: ClusterProgram, pending: &[Pending]) -> End {
+        let nothing = pending.iter().map(|_| Resources::default()).collect();
+        let (mut asked, mut listed): (Asked, _) = ((program, nothing), vec![false; pending.len()]);
         loop {
-            let (place, news) = next(places).await;
-            let is_first = unlisted.contains(&place);
-            if let Some(error) = news.trouble.as_deref().filter(|_| is_first) {
+            let (at, news) = next(pending).await;
+            if let Some(error) = news.trouble.as_deref().filter(|_| !listed[at]) {
                 let (title, remedy) = (&self.check.title, remedy_of_denial(error));
                 if !self.tell(Err(format!("{title}: it cannot be asked: {error}; it is tried again{remedy}")))
                 {
                     return End::Done;
                 }
             }
-            if news.listed.is_some() {
-                unlisted.retain(|one| *one != place);
-            }
-            let (is_complete, of) = (unlisted.is_empty(), place.clone());
+            listed[at] |= news.listed.is_some();
+            let is_complete = listed.iter().all(|listed| *listed);
             let judged = self.turns.take(move || {
                 let (program, mut seen) = asked;
-                note(&program, &mut seen, &of, news);
+                note(&program, &mut seen[at], news);
                 let said = is_complete.then(|| program.ask(&seen));
                 ((program, seen), said)
             });
@@ -102,23 +96,17 @@ impl Guard {
     }
 }
 
-fn place(selector: &ResourceSelector) -> Place {
-    (selector.gvk.clone(), selector.namespace.clone())
-}
-
 /// What a watch has shown, whichever is the first to show anything.
-async fn next(places: &BTreeMap<Place, Arc<Pending>>) -> (&Place, News) {
-    let next = places.iter().map(|(place, pending)| Box::pin(async move { (place, pending.next().await) }));
-    futures::future::select_all(next).await.0
+async fn next(pending: &[Pending]) -> (usize, News) {
+    let next = pending.iter().map(|pending| Box::pin(pending.next()));
+    let (news, at, _) = futures::future::select_all(next).await;
+    (at, news)
 }
 
-/// Takes what a watch of this place has shown.
-fn note(program: &ClusterProgram, seen: &mut Resources, (gvk, namespace): &Place, news: News) {
-    let is_there = |key: &ObjectKey| key.gvk == *gvk && (namespace.is_empty() || key.namespace == *namespace);
+/// Takes what a watch has shown.
+fn note(program: &ClusterProgram, seen: &mut Resources, news: News) {
     let News { listed, changes, .. } = news;
-    if let Some(objects) = listed {
-        seen.listed(program, objects, is_there);
-    }
+    listed.into_iter().for_each(|objects| seen.listed(program, objects));
     for (key, object) in changes {
         match object {
             Some(object) => seen.applied(program, object),

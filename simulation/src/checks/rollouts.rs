@@ -16,6 +16,8 @@ pub(crate) struct Rollouts {
     /// With the time when it came.
     given: BTreeMap<ClusterRef, (Digest, i64)>,
     said: BTreeSet<(ClusterRef, Digest)>,
+    /// What its deployer says of a cluster now: of which row.
+    says: BTreeMap<ClusterRef, Digest>,
     /// When its maker first tried to write it: it counts from then on how long nobody says anything.
     tried: BTreeMap<(ClusterRef, Digest), i64>,
     /// Who got it before whom, and when: nothing is wrong where that one's row is withdrawn together with this one.
@@ -56,12 +58,15 @@ impl Rollouts {
 
     fn note(&mut self, row: &Outgoing, now: i64) -> Option<()> {
         match &row.row.subject {
-            Subject::Status { cluster, .. } => {
-                let status =
-                    body(&row.row.body).and_then(|body| serde_json::from_slice::<Status>(body).ok())?;
-                if matches!(status.state, State::Provisioned | State::Failed) {
-                    self.said.insert((cluster.clone(), status.row?));
+            Subject::Status { cluster, profile, .. } => {
+                let status = body(&row.row.body).and_then(|body| serde_json::from_slice::<Status>(body).ok());
+                let is_told = |status: &Status| matches!(status.state, State::Provisioned | State::Failed);
+                let of = status.filter(is_told).and_then(|status| status.row);
+                if profile.name == "own" && profile.namespace.is_empty() {
+                    self.says.remove(cluster);
+                    self.says.extend(of.map(|row| (cluster.clone(), row)));
                 }
+                self.said.insert((cluster.clone(), of?));
                 None
             }
             Subject::Desired { cluster, profile, .. }
@@ -79,8 +84,8 @@ impl Rollouts {
                     return None;
                 }
                 self.given.insert(cluster.clone(), (digest, now));
-                // It has that content already, as it was said: what it had waits to be removed.
-                if self.said.contains(&(cluster.clone(), digest)) {
+                // Its deployer says that it has that content: what it had waits to be removed.
+                if self.says.get(cluster) == Some(&digest) {
                     return None;
                 }
                 let waits = |(other, (had, since)): (&ClusterRef, &(Digest, i64))| {

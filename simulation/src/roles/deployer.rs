@@ -32,8 +32,6 @@ pub(crate) struct DeployerRole {
     asked: Vec<AskedCheck>,
     /// Kinds whose deployed objects are watched.
     watches: Vec<KindWatch>,
-    /// Clusters of which it was said what is asked before their first add-on, since they are registered.
-    guarded: Vec<&'static str>,
     /// Whether it was said that every registered cluster has been told.
     listed: bool,
     life: u64,
@@ -82,7 +80,6 @@ impl DeployerRole {
             replies: Vec::new(),
             asked: Vec::new(),
             watches: Vec::new(),
-            guarded: Vec::new(),
             listed: false,
             life: 0,
             newer: false,
@@ -181,14 +178,6 @@ impl DeployerRole {
         self.reply(call, if lost { unanswered() } else { reply });
     }
 
-    /// A registered cluster of which it was not said yet what is asked before its first add-on.
-    fn unguarded(&self, world: &World) -> Option<&'static str> {
-        let is_new = |name: &&'static str| {
-            standing(world, name) != Standing::Unregistered && !self.guarded.contains(name)
-        };
-        self.clusters.iter().map(|(name, _)| *name).find(is_new)
-    }
-
     /// A check of which something else is to be told than before, and whether it passes.
     fn check_news(&self, world: &World) -> Option<(usize, bool)> {
         self.asked.iter().enumerate().find_map(|(index, asked)| {
@@ -271,17 +260,12 @@ impl Role for DeployerRole {
     }
 
     fn external(&mut self, world: &mut World, link: Link) -> Option<deployer::ExternalInput> {
-        if let Some(name) = self.unguarded(world) {
-            self.guarded.push(name);
-            return Some(deployer::ExternalInput::Guarded(cluster_ref(name), readiness(name)));
-        }
         let mut clusters = self.clusters.iter_mut();
         if let Some((name, told)) = clusters.find(|(name, told)| standing(world, name) != *told) {
             *told = standing(world, name);
-            self.guarded.retain(|guarded| guarded != name || *told != Standing::Unregistered);
             let cluster = cluster_ref(name);
             return Some(match told {
-                Standing::Reachable(_) => deployer::ExternalInput::Reachable(cluster),
+                Standing::Reachable(_) => deployer::ExternalInput::Reachable(cluster, readiness(name)),
                 Standing::Paused => deployer::ExternalInput::Unreachable(cluster),
                 Standing::Unregistered => deployer::ExternalInput::Unregistered(cluster),
             });
@@ -316,7 +300,6 @@ impl Role for DeployerRole {
         !self.calls.is_empty()
             || !self.replies.is_empty()
             || !self.listed
-            || self.unguarded(world).is_some()
             || self.check_news(world).is_some()
             || self.drift_news(world).is_some()
             || self.clusters.iter().any(|(name, told)| standing(world, name) != *told)

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use sluice_api::model::ClusterChecks;
+use sluice_api::model::{ClusterChecks, Guards};
 use sluice_api::{MANAGEMENT, ProfileId};
-use sluice_deployer_core::{Guarded, Request};
+use sluice_deployer_core::Request;
 use sluice_protocol::rows::Cause;
 
 use crate::api_server::{ApiServer, Written};
@@ -31,7 +31,7 @@ pub(super) fn forbidden(
 }
 
 /// What is asked of a cluster before its first add-on: the same that checks of profiles ask.
-pub(super) fn readiness(name: &str) -> Guarded {
+pub(super) fn readiness(name: &str) -> Guards {
     let check = json!({"name": "ill", "condition": "evaluate", "resourceSelectors": [{"version": "v1", "kind": "Pod"}]});
     let object = json!({"spec": {"readinessChecks": [check]}});
     ClusterChecks::read(&object).transpose().filter(|_| name != MANAGEMENT).map(Arc::new)

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::cluster_check::ClusterChecks;
+use super::cluster_check::{ClusterChecks, Guards};
 use super::pause::Pause;
 use super::read::Field;
 use crate::cluster::{ClusterKind, ClusterRef};
-use crate::error::FieldError;
 use crate::identity;
 use crate::object::{self, Gvk, ObjectKey};
 
@@ -20,7 +19,7 @@ pub struct Cluster {
     /// When it is left alone.
     pub pause: Pause,
     /// What is asked of it as a whole; a mistake is told where they are asked.
-    pub checks: Option<Arc<Result<ClusterChecks, FieldError>>>,
+    pub checks: Guards,
     /// Where its kubeconfig is.
     pub kubeconfig: KubeconfigRef,
     /// The registration, which templates see as `.Cluster`.

@@ -21,6 +21,9 @@ pub struct ClusterChecks {
     pub threshold: u32,
 }
 
+/// What a registration asks of its cluster, or why that cannot be read; most ask nothing.
+pub type Guards = Option<Arc<Result<ClusterChecks, FieldError>>>;
+
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterCheck {
@@ -53,7 +56,8 @@ impl ClusterChecks {
         };
         let count = || {
             let count = threshold.value()?.as_u64().and_then(|count| u32::try_from(count).ok());
-            Some(count.filter(|count| *count > 0).ok_or_else(|| {
+            // None at all is the first one.
+            Some(count.map(|count| count.max(1)).ok_or_else(|| {
                 threshold.error("write how many failures in a row make the cluster Down, 1 or more")
             }))
         };
@@ -125,7 +129,9 @@ mod tests {
         assert_eq!((some.readiness.len(), some.liveness.len(), some.threshold), (1, 0, 3));
         assert_eq!(some.readiness[0].title, "spec.readinessChecks[0] \"nodes\"");
         assert_eq!(some.readiness[0].selectors[0].gvk.kind, "Node");
-        assert_eq!(read(json!({"consecutiveFailureThreshold": 9})).unwrap().unwrap().threshold, 9);
+        let threshold =
+            |count: u32| read(json!({"consecutiveFailureThreshold": count})).unwrap().unwrap().threshold;
+        assert_eq!((threshold(9), threshold(0)), (9, 1));
     }
 
     #[test]
@@ -138,7 +144,7 @@ mod tests {
         assert_eq!(without("condition"), "spec.livenessChecks[0].condition");
         assert_eq!(without("name"), "spec.livenessChecks[0].name");
         assert_eq!(without("resourceSelectors"), "spec.livenessChecks[0].resourceSelectors");
-        for threshold in [json!(0), json!("3"), json!(-1)] {
+        for threshold in [json!("3"), json!(-1), json!(1.5)] {
             let error = read(json!({"consecutiveFailureThreshold": threshold})).unwrap_err();
             assert_eq!(error.field, "spec.consecutiveFailureThreshold");
         }

@@ -33,7 +33,7 @@ mod trigger;
 
 pub use check::{Check, CheckPoint, CheckedObjects, Metrics, ServiceAddress};
 pub use cluster::{Cluster, KubeconfigRef};
-pub use cluster_check::{ClusterCheck, ClusterChecks};
+pub use cluster_check::{ClusterCheck, ClusterChecks, Guards};
 pub use cluster_set::{ClusterSet, ClusterSetId};
 pub use criteria::Criteria;
 pub use dependencies::{Dependencies, prerequisites};

@@ -48,6 +48,11 @@ impl Transitions {
         }
     }
 
+    /// Whether nobody takes over from anybody.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
     /// Whether anybody says that it takes over from a profile.
     pub fn has_successor(&self, id: &ProfileId) -> bool {
         self.index.dependents(id).next().is_some()

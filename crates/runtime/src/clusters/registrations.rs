@@ -8,8 +8,8 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
-use sluice_api::model::{Cluster, ClusterChecks, KubeconfigRef, LIB_GROUP, Pause, capi_cluster};
-use sluice_api::{ClusterRef, FieldError, Gvk, object};
+use sluice_api::model::{Cluster, Guards, KubeconfigRef, LIB_GROUP, Pause, capi_cluster};
+use sluice_api::{ClusterRef, Gvk, object};
 
 use super::{Access, ClusterFeed};
 use sluice_kube::{Trust, WatchEvent, remedy_of_denial};
@@ -39,7 +39,7 @@ pub(super) struct Registrations {
 struct Registration {
     kubeconfig: KubeconfigRef,
     pause: Pause,
-    checks: Option<Arc<Result<ClusterChecks, FieldError>>>,
+    checks: Guards,
 }
 
 /// Whose access may have changed.
@@ -73,12 +73,20 @@ impl Registrations {
     }
 
     /// Takes what a watch says; `feed` learns the accesses that are others now. `now` is microseconds since 1970, here and below.
-    pub(super) fn take(&mut self, kind: RegistrationKind, event: WatchEvent, now: i64, feed: &ClusterFeed) {
+    /// Whether pauses may end at another time than before.
+    pub(super) fn take(
+        &mut self,
+        kind: RegistrationKind,
+        event: WatchEvent,
+        now: i64,
+        feed: &ClusterFeed,
+    ) -> bool {
         let touched = self.note(kind, event);
-        if RegistrationKind::ALL.iter().any(|kind| !self.listed.contains(kind)) {
-            return;
+        let is_registration = matches!(touched, Touched::All | Touched::Cluster(..));
+        if RegistrationKind::ALL.iter().all(|kind| self.listed.contains(kind)) {
+            self.tell(touched, now, feed);
         }
-        self.tell(touched, now, feed);
+        is_registration
     }
 
     /// Tells of the clusters whose pauses have begun or ended by themselves.

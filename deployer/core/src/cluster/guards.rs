@@ -6,22 +6,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sluice_api::FieldError;
-use sluice_api::model::{ClusterCheck, ClusterChecks};
-use sluice_protocol::{About, CallId};
+use sluice_api::model::{ClusterCheck, Guards};
+use sluice_protocol::About;
 
 use super::{Cluster, Outcome, Reachability};
 use crate::checks::{CheckBook, CheckId, Outcome as Said};
-
-/// What a registration says of checks.
-pub type Guarded = Option<Arc<Result<ClusterChecks, FieldError>>>;
 
 /// A check that fails for so long has failed once more, microseconds.
 const PERIOD: i64 = 10_000_000;
 
 /// See the module.
 #[derive(Default)]
-pub(crate) struct Guards {
-    checks: Guarded,
+pub(crate) struct Guard {
+    checks: Guards,
     readiness: Asked,
     liveness: Asked,
     /// What is wrong, as it was said last.
@@ -36,19 +33,24 @@ struct Asked {
     said: BTreeMap<CheckId, Option<(Said, i64)>>,
 }
 
-// === impl Guards ===
-
 /// What is asked before the first add-on.
-fn readiness(checks: &Guarded) -> Result<&[Arc<ClusterCheck>], &FieldError> {
+fn readiness(checks: &Guards) -> Result<&[Arc<ClusterCheck>], &FieldError> {
     checks.as_deref().map_or(Ok(&[]), |checks| checks.as_ref().map(|checks| &*checks.readiness))
 }
 
 /// What is asked always.
-fn liveness(checks: &Guarded) -> &[Arc<ClusterCheck>] {
+fn liveness(checks: &Guards) -> &[Arc<ClusterCheck>] {
     checks.as_deref().and_then(|checks| checks.as_ref().ok()).map_or(&[], |checks| &checks.liveness)
 }
 
-impl Guards {
+// === impl Guard ===
+
+impl Guard {
+    /// This is asked from now on, of a server that may be another one: of the old one, only what was told is kept.
+    pub(super) fn begin(&mut self, checks: Guards) {
+        *self = Self { checks, told: std::mem::take(&mut self.told), ..Self::default() };
+    }
+
     /// Failures in a row after which a cluster is called down.
     pub(super) fn threshold(&self) -> u32 {
         self.checks.as_deref().and_then(|checks| checks.as_ref().ok()).map_or(1, |checks| checks.threshold)
@@ -85,11 +87,6 @@ impl Guards {
         let next = failing.into_iter().map(|(_, at)| at).min();
         ((!reasons.is_empty()).then(|| reasons.join("; ")), next)
     }
-
-    /// Nothing is asked any more, as the cluster is reached in another way.
-    pub(super) fn forget(&mut self) {
-        (self.readiness, self.liveness) = (Asked::default(), Asked::default());
-    }
 }
 
 // === impl Asked ===
@@ -120,24 +117,11 @@ impl Asked {
 }
 
 impl Cluster {
-    /// Its registration asks for this. Before it can be reached, or while it can.
-    pub(crate) fn guard(&mut self, checks: Guarded, now: i64, next_id: &mut CallId) -> Outcome {
-        let (mut outcome, was_unready) = (Outcome::default(), self.is_unready());
-        self.guards.readiness.ask(None, &mut self.checks);
-        self.guards.liveness.ask(None, &mut self.checks);
-        self.guards.checks = checks;
-        if was_unready && self.reachability == Reachability::Open {
-            self.begin_all(now, &mut outcome);
-        }
-        self.send(now, next_id, &mut outcome);
-        outcome
-    }
-
     /// A check of the cluster says this.
     pub(super) fn guard_said(&mut self, id: CheckId, said: Said, now: i64, outcome: &mut Outcome) {
         let was_unready = self.is_unready();
-        self.guards.readiness.say(id, said.clone(), now);
-        self.guards.liveness.say(id, said, now);
+        self.guard.readiness.say(id, said.clone(), now);
+        self.guard.liveness.say(id, said, now);
         if was_unready && self.reachability == Reachability::Open {
             self.begin_all(now, outcome);
         }
@@ -145,7 +129,7 @@ impl Cluster {
 
     /// Whether it is not ready: it holds nothing, and something that is asked before it may does not say yes.
     pub(super) fn is_unready(&self) -> bool {
-        !self.guards.passes() && !self.holds_something()
+        !self.guard.passes() && !self.holds_something()
     }
 
     fn holds_something(&self) -> bool {
@@ -153,18 +137,19 @@ impl Cluster {
     }
 
     /// Asks what is to be asked now, and says what has come to be wrong with the cluster, or no longer is.
-    pub(super) fn mind_guards(&mut self, now: i64, outcome: &mut Outcome) {
-        if self.guards.checks.is_none() && self.guards.told == [None, None] {
+    pub(super) fn mind_guard(&mut self, now: i64, outcome: &mut Outcome) {
+        if self.guard.checks.is_none() && self.guard.told == [None, None] {
             return;
         }
-        let is_new = self.reachability == Reachability::Open && !self.holds_something();
-        let (checks, is_known) = (self.guards.checks.clone(), self.is_known());
-        self.guards.readiness.ask(readiness(&checks).ok().filter(|_| is_new), &mut self.checks);
-        self.guards.liveness.ask(is_known.then(|| liveness(&checks)), &mut self.checks);
-        let (unwell, next) = self.guards.unwell(now);
+        let is_open = self.reachability == Reachability::Open || self.guard.readiness.begun;
+        let is_new = is_open && !self.holds_something();
+        let (checks, is_known) = (self.guard.checks.clone(), self.is_known());
+        self.guard.readiness.ask(readiness(&checks).ok().filter(|_| is_new), &mut self.checks);
+        self.guard.liveness.ask(is_known.then(|| liveness(&checks)), &mut self.checks);
+        let (unwell, next) = self.guard.unwell(now);
         next.into_iter().for_each(|at| outcome.wake(at));
-        let news = [(About::Readiness, self.guards.unready().filter(|_| is_new)), (About::Liveness, unwell)];
-        for (told, (about, text)) in self.guards.told.iter_mut().zip(news) {
+        let news = [(About::Readiness, self.guard.unready().filter(|_| is_new)), (About::Liveness, unwell)];
+        for (told, (about, text)) in self.guard.told.iter_mut().zip(news) {
             if *told != text {
                 told.clone_from(&text);
                 outcome.guards.push((about, text));

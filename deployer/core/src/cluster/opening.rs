@@ -41,7 +41,7 @@ impl Cluster {
                 outcome.wake(at);
                 // Who does not answer may do so the next time; who refuses says why at once.
                 let is_patient = |failure: &Failure| {
-                    failure.class.is_transient() && self.reopen_failures < self.guards.threshold()
+                    failure.class.is_transient() && self.reopen_failures < self.guard.threshold()
                 };
                 if let Reply::Failed(failure) = other
                     && !is_patient(&failure)

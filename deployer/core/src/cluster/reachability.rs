@@ -1,5 +1,6 @@
 //! Whether and how a cluster can be reached, and what is forgotten when that changes.
 
+use sluice_api::model::Guards;
 use sluice_protocol::CallId;
 
 use super::{Cluster, Outcome};
@@ -33,8 +34,10 @@ impl Cluster {
     }
 
     // D-1011: another kubeconfig is another server.
-    /// It can be reached from now on, and before perhaps in another way: nothing that is known of it need be so any more.
-    pub(crate) fn reachable(&mut self, now: i64, next_id: &mut CallId) -> Outcome {
+    /// It can be reached from now on, and before perhaps in another way: nothing that is known of it need be so any more. This is asked
+    /// of it.
+    pub(crate) fn reachable(&mut self, checks: Guards, now: i64, next_id: &mut CallId) -> Outcome {
+        self.guard.begin(checks);
         self.forget(now);
         self.reachability = Reachability::OpenAt(now);
         self.tick(now, next_id)
@@ -42,10 +45,11 @@ impl Cluster {
 
     /// It cannot be reached any more: nobody knows how.
     pub(crate) fn unreachable(&mut self, now: i64) -> Outcome {
+        self.guard.begin(None);
         self.forget(now);
         self.reachability = Reachability::None;
         let mut outcome = Outcome { trouble: Some(None), ..Outcome::default() };
-        self.mind_guards(now, &mut outcome);
+        self.mind_guard(now, &mut outcome);
         outcome
     }
 
@@ -54,7 +58,6 @@ impl Cluster {
         self.live.clear();
         self.claims.clear();
         self.checks.forget();
-        self.guards.forget();
         self.watched.clear();
         self.sources.forget();
         self.calls.forget(now);

@@ -211,7 +211,7 @@ impl Fixture {
     }
 
     fn reach(&mut self) {
-        self.run(|deployer, step| deployer.external(ExternalInput::Reachable(cluster()), step));
+        self.run(|deployer, step| deployer.external(ExternalInput::Reachable(cluster(), None), step));
     }
 
     fn row(&mut self, profile: &str, desired: Option<Desired>) {
@@ -619,7 +619,7 @@ fn a_list_that_comes_after_everything_is_compared_anew_tells_nothing() {
     fixture.row("p", Some(desired("p", 100, many())));
     fixture.replace(1);
     fixture.read_all();
-    let reach = ExternalInput::Reachable(cluster());
+    let reach = ExternalInput::Reachable(cluster(), None);
     let mut calls = fixture.hold(|deployer, step| deployer.external(reach, step));
     let (id, request) = calls.pop().unwrap();
     let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
@@ -1199,7 +1199,7 @@ fn answers_of_a_former_server_are_not_taken_for_those_of_the_new_one() {
     assert_eq!(late.len(), 1);
     (fixture.objects, fixture.inventories) = Default::default();
     let mut calls =
-        fixture.hold(|deployer, step| deployer.external(ExternalInput::Reachable(cluster()), step));
+        fixture.hold(|deployer, step| deployer.external(ExternalInput::Reachable(cluster(), None), step));
     for reply in late {
         calls.extend(fixture.hold(|deployer, step| deployer.external(reply, step)));
     }

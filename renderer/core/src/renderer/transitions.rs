@@ -34,6 +34,9 @@ impl Renderer {
     /// Somebody else may take over by now from what is being withdrawn, or nobody any more.
     pub(super) fn review_departing(&mut self, step: &mut Step<Effect>) {
         let (ledger, catalog) = (&self.planning.ledger, &self.knowledge.catalog);
+        if catalog.transitions.is_empty() && self.planning.departing.is_empty() {
+            return;
+        }
         // Where something is wanted again its row says so.
         self.planning.departing.retain(|place, _| !ledger.is_used(place));
         let departing = &self.planning.departing;

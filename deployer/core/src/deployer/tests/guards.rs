@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use sluice_api::model::ClusterChecks;
+use sluice_api::model::{ClusterChecks, Guards};
 
 use super::*;
 
 /// Checks of these names in these lists, and failures in a row that make the cluster down.
-fn checks(readiness: &[&str], liveness: &[&str], threshold: u32) -> crate::Guarded {
+fn checks(readiness: &[&str], liveness: &[&str], threshold: u32) -> Guards {
     let list = |names: &[&str]| -> Vec<Value> {
         let check = |name| {
             json!({"name": name, "condition": "function evaluate() end",
@@ -28,16 +28,16 @@ fn no() -> Outcome {
 
 impl Fixture {
     /// A cluster of whose registration asks for this, and where a profile is to be deployed.
-    fn guarded(checks: crate::Guarded) -> Self {
+    fn guarded(checks: Guards) -> Self {
         let mut fixture = Self::new();
-        fixture.guard(checks);
-        fixture.reach();
+        fixture.reach_asking(checks);
         fixture.row("p", Some(desired("p", 100, vec![config_map("a", "1")])));
         fixture
     }
 
-    fn guard(&mut self, checks: crate::Guarded) {
-        let input = ExternalInput::Guarded(cluster(), checks);
+    /// The cluster can be reached, and this is asked of it.
+    fn reach_asking(&mut self, checks: Guards) {
+        let input = ExternalInput::Reachable(cluster(), checks);
         self.run(|deployer, step| deployer.external(input, step));
     }
 
@@ -79,8 +79,7 @@ fn a_cluster_that_holds_something_is_ready() {
     let mut fixture = Fixture::guarded(None);
     assert_eq!(fixture.names(), ["a"]);
     fixture.replace(1);
-    fixture.guard(checks(&["nodes"], &[], 3));
-    fixture.reach();
+    fixture.reach_asking(checks(&["nodes"], &[], 3));
     fixture.row("p", Some(desired("p", 100, vec![config_map("b", "1")])));
     fixture.read_all();
     assert_eq!((fixture.names(), fixture.guards.len()), (vec!["b"], 0));
@@ -92,7 +91,7 @@ fn checks_that_are_taken_off_hold_nothing_up() {
     fixture.guard_says("nodes", no());
     fixture.guard_says("well", no());
     assert_eq!(fixture.says_of(&About::Liveness), "there is no node");
-    fixture.guard(None);
+    fixture.reach_asking(None);
     assert_eq!((fixture.names(), fixture.guards.len()), (vec!["a"], 0));
     assert_eq!((fixture.says_of(&About::Readiness), fixture.says_of(&About::Liveness)), ("", ""));
 }
@@ -104,7 +103,7 @@ fn checks_that_cannot_be_read_hold_up_what_is_first_and_are_told() {
     let told = fixture.says_of(&About::Readiness);
     assert!(told.contains("SveltosCluster n/c: spec.readinessChecks[0].name"), "{told}");
     assert!(fixture.names().is_empty());
-    fixture.guard(checks(&[], &[], 3));
+    fixture.reach_asking(checks(&[], &[], 3));
     assert_eq!((fixture.names(), fixture.says_of(&About::Readiness)), (vec!["a"], ""));
 }
 
@@ -137,13 +136,12 @@ fn a_cluster_is_not_well_once_a_liveness_check_has_failed_for_long_enough() {
 fn a_server_that_does_not_answer_is_called_down_after_as_many_failures_as_its_registration_says() {
     let down_after = |threshold: u32| {
         let (mut fixture, failures) = (Fixture::new(), Rc::new(Cell::new(0)));
-        fixture.guard(checks(&[], &[], threshold));
         let count = failures.clone();
         fixture.fail = Box::new(move |_| {
             count.set(count.get() + 1);
             Some(Failure::new(Class::Unanswered, "no answer"))
         });
-        fixture.reach();
+        fixture.reach_asking(checks(&[], &[], threshold));
         while fixture.says_of(&About::Cluster).is_empty() && failures.get() < 20 {
             fixture.wait();
         }
@@ -151,8 +149,7 @@ fn a_server_that_does_not_answer_is_called_down_after_as_many_failures_as_its_re
     };
     assert_eq!((down_after(1), down_after(3), down_after(8)), (1, 3, 8));
     let mut fixture = Fixture::new();
-    fixture.guard(checks(&[], &[], 9));
     fixture.fail = Box::new(|_| Some(Failure::new(Class::Refused, "no")));
-    fixture.reach();
+    fixture.reach_asking(checks(&[], &[], 9));
     assert!(!fixture.says_of(&About::Cluster).is_empty(), "who refuses says why at once");
 }

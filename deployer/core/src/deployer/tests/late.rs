@@ -175,7 +175,7 @@ fn a_list_of_inventories_from_before_the_last_late_call_is_asked_for_again() {
     fixture.row("p", None);
     fixture.fail = Box::new(|_| None);
     // The cluster is reached in another way. Its inventories are listed before the late call comes.
-    let reachable = ExternalInput::Reachable(cluster());
+    let reachable = ExternalInput::Reachable(cluster(), None);
     let (list, request) = fixture.hold(|deployer, step| deployer.external(reachable, step)).pop().unwrap();
     assert_eq!(request, Request::Inventories);
     let listed = fixture.serve(request);
