@@ -289,7 +289,9 @@ impl Role for DeployerRole {
             && world.random.random_bool(0.5)
         {
             let watch = &mut self.watches[index];
-            watch.note(&shown);
+            if let Some(server) = world.clusters.get(watch.cluster.name.as_str()) {
+                watch.note(&shown, server);
+            }
             return Some(deployer::ExternalInput::Shown(watch.cluster.clone(), shown));
         }
         self.send(world, link.lease);

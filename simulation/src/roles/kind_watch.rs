@@ -1,6 +1,6 @@
 //! A watch of what profiles have deployed of a kind.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -14,10 +14,8 @@ pub(super) struct KindWatch {
     pub(super) cluster: ClusterRef,
     pub(super) gvk: Gvk,
     shown: Option<BTreeMap<ObjectKey, (String, String)>>,
-    /// Of what somebody deleted, what comes before this is not its business any more.
+    /// Of what somebody deleted, what comes before this was there before it, or was shown.
     since: usize,
-    /// Uids of the others that it has shown.
-    lost: BTreeSet<String>,
 }
 
 // === impl KindWatch ===
@@ -26,7 +24,7 @@ impl KindWatch {
     /// One that begins on this server.
     pub(super) fn new(cluster: ClusterRef, gvk: Gvk, server: Option<&ApiServer>) -> Self {
         let since = server.map_or(0, |server| server.missing.len());
-        Self { cluster, gvk, shown: None, since, lost: BTreeSet::new() }
+        Self { cluster, gvk, shown: None, since }
     }
 
     /// What differs from what it has shown.
@@ -41,8 +39,7 @@ impl KindWatch {
             let all = there().map(|(key, object)| Sight::of(key.clone(), object)).collect();
             return Some(Shown::All(self.gvk.clone(), all));
         };
-        let is_lost = |(key, uid): &&(ObjectKey, String)| key.gvk == self.gvk && !self.lost.contains(uid);
-        if let Some((key, uid)) = server.missing.get(self.since..).into_iter().flatten().find(is_lost) {
+        if let Some((_, (key, uid))) = self.missing(server) {
             return Some(Shown::Gone(key.clone(), uid.clone()));
         }
         let is_new =
@@ -54,17 +51,25 @@ impl KindWatch {
         gone.map(|(key, (uid, _))| Shown::Gone(key.clone(), uid.clone()))
     }
 
-    pub(super) fn note(&mut self, news: &Shown) {
+    /// What somebody deleted and it has not shown.
+    fn missing<'s>(&self, server: &'s ApiServer) -> Option<(usize, &'s (ObjectKey, String))> {
+        server.missing.iter().enumerate().skip(self.since).find(|(_, (key, _))| key.gvk == self.gvk)
+    }
+
+    /// It has shown this of the server.
+    pub(super) fn note(&mut self, news: &Shown, server: &ApiServer) {
+        if let Some((index, (key, uid))) = self.missing(server)
+            && matches!(news, Shown::Gone(shown, of) if (shown, of) == (key, uid))
+        {
+            self.since = index + 1;
+        }
         let shown = self.shown.get_or_insert_default();
         match news {
             Shown::All(_, all) => {
                 shown.extend(all.iter().map(|sight| (sight.key.clone(), sight.live.version())))
             }
             Shown::Changed(sight) => drop(shown.insert(sight.key.clone(), sight.live.version())),
-            Shown::Gone(key, uid) => {
-                shown.remove(key);
-                self.lost.insert(uid.clone());
-            }
+            Shown::Gone(key, _) => drop(shown.remove(key)),
             Shown::Trouble(..) => {}
         }
     }
