@@ -11,13 +11,16 @@ use super::Deployer;
 use crate::messages::Effect;
 
 impl Deployer {
-    /// The inventories are known: status rows for makers that own nothing any more are withdrawn.
+    /// The inventories are known: status rows for makers that own nothing any more, and want nothing, are withdrawn.
     pub(super) fn opened(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         self.configure(cluster, step);
         let jobs = self.clusters.get(cluster).map(|state| &state.jobs);
         for (profile, origin) in self.found.remove(cluster).unwrap_or_default() {
-            let inventory = jobs.and_then(|jobs| jobs.get(&profile)?.inventory());
-            if inventory.is_none_or(|held| held.cause.origin(self.config.shards) != origin) {
+            let job = jobs.and_then(|jobs| jobs.get(&profile));
+            let owns = job
+                .and_then(|job| job.inventory())
+                .is_some_and(|held| held.cause.origin(self.config.shards) == origin);
+            if !owns && !job.is_some_and(|job| job.is_wanted_by(origin)) {
                 step.publish(self.no_status(cluster, &profile, origin));
             }
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{State, Status};
-use sluice_protocol::{About, ProblemKey, Step};
+use sluice_protocol::{About, ProblemKey, Shard, Step};
 
 use super::Deployer;
 use super::reporting::status_row;
@@ -14,7 +14,7 @@ use crate::messages::Effect;
 // D-1042: work is reported once it has taken three seconds.
 /// Work on a row that came may take so long before it is said, microseconds.
 const PATIENCE: i64 = 3_000_000;
-/// The same for rows that were there at the beginning: most of them have been worked on by somebody else.
+/// The same of what a former owner has said something: most of that is still so.
 const PATIENCE_AT_FIRST: i64 = 30_000_000;
 
 type Place = (ClusterRef, ProfileId);
@@ -58,9 +58,19 @@ impl Slow {
 impl Deployer {
     /// Work on the newest row begins, or waits until it can.
     pub(super) fn begun(&mut self, cluster: &ClusterRef, profile: &ProfileId, step: &mut Step<Effect>) {
-        let patience = if self.caught_up { PATIENCE } else { PATIENCE_AT_FIRST };
+        let is_of_former_times = !self.caught_up && self.has_found(cluster, profile);
+        let patience = if is_of_former_times { PATIENCE_AT_FIRST } else { PATIENCE };
         self.slow.begin((cluster.clone(), profile.clone()), step.steady + patience);
         self.wake_for_slow(step);
+    }
+
+    /// Whether a former owner has said something of a profile.
+    fn has_found(&self, cluster: &ClusterRef, profile: &ProfileId) -> bool {
+        let found = self.found.get(cluster);
+        found.is_some_and(|found| {
+            let mut from = found.range((profile.clone(), Shard::FIRST)..);
+            from.next().is_some_and(|(other, _)| other == profile)
+        })
     }
 
     fn wake_for_slow(&self, step: &mut Step<Effect>) {

@@ -50,6 +50,15 @@ impl Job {
         others.chain([self.origin])
     }
 
+    /// Whether the newest row of this maker is there.
+    pub(crate) fn is_wanted_by(&self, origin: Shard) -> bool {
+        let target = match origin == self.origin {
+            true => Some(&self.target),
+            false => self.makers.waiting.get(&origin).map(|row| &row.target),
+        };
+        matches!(target, Some(Target::Value(_)))
+    }
+
     /// The newest rows of all makers, when what it has done is about the one that it follows.
     pub(crate) fn rows(&self) -> Option<impl Iterator<Item = (Shard, Digest)>> {
         let own = self.target.digest().filter(|row| self.settled == Some(*row))?;

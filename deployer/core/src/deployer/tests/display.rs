@@ -149,6 +149,39 @@ fn work_that_takes_long_is_said_and_what_ends_soon_is_not() {
     assert_eq!(said(&mut fixture), (vec![], false));
 }
 
+/// A new owner that finds this said, and reads a profile that waits for another one: what it says within so many seconds.
+fn waits_after_takeover(found: &[&str], seconds: i64) -> Option<State> {
+    let mut fixture = Fixture::new();
+    let mut app = desired("app", 100, vec![config_map("app", "1")]);
+    app.spec.insert("dependsOn".into(), json!(["base"]));
+    fixture.replace(1);
+    fixture.reach();
+    for name in found {
+        let status = fixture.deployer.status_subject(&cluster(), &ProfileId::cluster(*name), Shard::FIRST);
+        fixture.statuses.insert((*name).into(), Some(Status::new(State::Provisioning, Vec::new())));
+        fixture.deployer.found(&status, &Head::default());
+    }
+    let row = row_of("app", Some(app));
+    fixture.run(|deployer, step| deployer.row(&row, step));
+    fixture.read_all();
+    assert!(found.is_empty() || fixture.statuses["app"].is_some(), "it was withdrawn");
+    fixture.statuses.clear();
+    fixture.now += seconds * 1_000_000;
+    fixture.run(|deployer, step| deployer.tick(step));
+    fixture.statuses.get("app")?.as_ref().map(|status| status.state)
+}
+
+#[test]
+fn why_a_profile_waits_stays_said_after_a_takeover() {
+    assert_eq!(waits_after_takeover(&["app"], 29), None, "it stands already");
+    assert_eq!(waits_after_takeover(&["app"], 31), Some(State::Provisioning));
+}
+
+#[test]
+fn why_a_profile_waits_is_said_soon_where_nobody_has_said_anything_of_it() {
+    assert_eq!(waits_after_takeover(&[], 4), Some(State::Provisioning));
+}
+
 #[test]
 fn of_a_cluster_that_nobody_can_reach_nothing_is_said() {
     let mut fixture = Fixture::new();
