@@ -19,15 +19,16 @@ const FURTHEST: i64 = 366 * 24 * 3600 * 1_000_000;
 impl Live {
     /// Somebody has worked with this revision.
     fn hear(&mut self, revision: Revision, step: &mut Step<Effect>) {
-        let known = self
-            .revision
-            .unwrap_or(Revision::NONE)
-            .max(self.ahead.map_or(Revision::NONE, |(revision, _)| revision));
-        if known < revision {
-            let due = step.now + ON_ITS_WAY;
-            self.ahead = Some((revision, due));
-            step.wake_at(due);
+        if self.revision.unwrap_or(Revision::NONE) < revision {
+            self.wait_for(revision, step);
         }
+    }
+
+    /// A row of this revision, or a newer one, must come. What is waited for is the newest that anybody has worked with.
+    fn wait_for(&mut self, revision: Revision, step: &mut Step<Effect>) {
+        let waits = self.ahead.filter(|(awaited, _)| *awaited >= revision);
+        let (_, due) = *self.ahead.insert(waits.unwrap_or((revision, step.now + ON_ITS_WAY)));
+        step.wake_at(due);
     }
 
     /// The interest row went. That of a cluster that is gone is taken away by its agent, last; if the agent has not left this shard, the
@@ -35,8 +36,7 @@ impl Live {
     fn miss_agent(&mut self, step: &mut Step<Effect>) {
         if let Some(revision) = self.revision.filter(|_| !self.left) {
             self.present = Revision::NONE;
-            let (_, due) = *self.ahead.get_or_insert((revision, step.now + ON_ITS_WAY));
-            step.wake_at(due);
+            self.wait_for(revision, step);
         }
     }
 
@@ -49,8 +49,7 @@ impl Live {
         }
         self.present = row.revision;
         if let Some(known) = self.revision.filter(|known| *known > row.revision) {
-            let (_, due) = *self.ahead.get_or_insert((known, step.now + ON_ITS_WAY));
-            step.wake_at(due);
+            self.wait_for(known, step);
         }
         self.revision == Some(row.revision) && self.told.is_none()
     }

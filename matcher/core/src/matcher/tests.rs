@@ -442,6 +442,25 @@ fn the_renderer_is_told_of_a_newer_revision_that_does_not_come() {
 }
 
 #[test]
+fn the_renderer_is_told_of_the_newest_revision_when_rows_are_lost_twice() {
+    let mut matcher = started(&[("a", 1)]);
+    step(&mut matcher, |m, s| m.caught_up(Sequence::NONE, s));
+    let mut told_of = |input: ExternalInput| step(&mut matcher, |m, s| m.external(input, s));
+    let lost = || ExternalInput::Interest(cluster(), Interest::default());
+    told_of(interest(4, &[("a", 1)]));
+    told_of(lost());
+    told_of(interest(6, &[("a", 1)]));
+    told_of(lost());
+    // Who writes it the second time has heard of 4 alone.
+    told_of(interest(5, &[("a", 1)]));
+    let mut step = Step::at(20_000_000);
+    matcher.tick(&mut step);
+    let (said, ..) = step.into_parts();
+    let [said] = &said[..] else { panic!("{said:?}") };
+    assert_eq!(said.meta, Meta::Complete(Complete::of_all(Incarnation::NONE, Revision::new(6))));
+}
+
+#[test]
 fn a_revision_after_which_there_is_none_is_not_believed() {
     let mut matcher = started(&[("a", 1)]);
     step(&mut matcher, |m, s| m.caught_up(Sequence::NONE, s));
