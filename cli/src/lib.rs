@@ -12,6 +12,7 @@
 //! sluice show         what is deployed where; triggers, profiles and clusters; events, what is used, objects
 //! sluice register     a cluster; deregister takes it away
 //! sluice suspend      a trigger, profile or cluster; resume goes on
+//! sluice approve      what waits until somebody says so
 //! sluice redeploy     what is deployed to a cluster, or by a profile or trigger, once more
 //! sluice rollout      how far a rollout is; approving, stopping and resuming it
 //! sluice problems     what cannot be done, and why
@@ -33,6 +34,7 @@
 #![deny(clippy::print_stdout)]
 
 mod answers;
+mod approve;
 pub mod build;
 mod bundle;
 mod bus;
@@ -126,6 +128,8 @@ enum Command {
     Suspend(suspend::Args),
     /// Go on with what was suspended.
     Resume(suspend::Args),
+    /// Let go on what waits until somebody says so.
+    Approve(approve::Args),
     /// Apply what is deployed once more, also where nothing differs.
     Redeploy(redeploy::Args),
     /// Look at what goes to few clusters at a time, and go on with it, or not.
@@ -200,6 +204,7 @@ impl Command {
             Command::Deregister(args) => blocking(args.run()),
             Command::Suspend(args) => blocking(args.run(true)),
             Command::Resume(args) => blocking(args.run(false)),
+            Command::Approve(args) => blocking(args.run()),
             Command::Redeploy(args) => blocking(args.run()),
             Command::Rollout(args) => blocking(args.run()),
             Command::Problems(args) => blocking(args.run()),

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use sluice_kube::management_client;
 use sluice_protocol::Role;
+use sluice_renderer_core::WithdrawGuard;
 use sluice_runtime::{CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, stop_on_signals};
 
 use crate::{ChartHosts, ChartSettings, Settings};
@@ -47,6 +49,11 @@ pub struct Args {
     /// selects clusters itself.
     #[arg(long, value_name = "true|false", default_value_t = true, action = clap::ArgAction::Set)]
     auto_deploy_dependencies: bool,
+
+    /// A changed or deleted trigger, profile, selector, label or EventSource that withdraws more than this part of all add-ons within a
+    /// minute, and more than 20, waits until somebody says so: `off`, or a percentage. What events take away is not held up.
+    #[arg(long, env = "SLUICE_WITHDRAW_GUARD", default_value = "25%", value_name = "PERCENT")]
+    withdraw_guard: String,
 }
 
 impl Args {
@@ -60,6 +67,7 @@ impl Args {
     /// # Errors
     /// When arguments or the bus cannot be used.
     pub async fn run(self) -> anyhow::Result<()> {
+        let withdraw_guard = WithdrawGuard::read(&self.withdraw_guard).context("--withdraw-guard")?;
         let client = management_client(self.kubeconfig.as_deref()).await?;
         let context = Context::start(Role::Renderer, &self.common, &stop_on_signals()).await?;
         let hosts = ChartHosts::These(self.chart_hosts.into_iter().collect());
@@ -69,6 +77,7 @@ impl Args {
             charts,
             guards_history: !self.no_restore_guard,
             auto_deploys: self.auto_deploy_dependencies,
+            withdraw_guard,
         };
         crate::run(context.forgets(self.forget), client, settings).await
     }

@@ -28,3 +28,4 @@ mod status;
 pub use args::Args;
 pub use charts::{ChartHosts, ChartSettings, Fetcher};
 pub use shard::{Settings, run};
+pub use sluice_renderer_core::WithdrawGuard;

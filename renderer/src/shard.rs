@@ -14,7 +14,7 @@ use sluice_bus::{
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
 use sluice_protocol::{About, Problem, Revision, Shard, Stop, Table};
-use sluice_renderer_core::{Config, Effect, ExternalInput, Renderer, Salt};
+use sluice_renderer_core::{Config, Effect, ExternalInput, Renderer, Salt, WithdrawGuard};
 use sluice_runtime::{Context, Projector, Reporter, count_shards};
 use sluice_tasks::{End, Group, Kept, Once};
 use sluice_template::{Engine, Limits};
@@ -58,6 +58,7 @@ struct Shared {
     /// The mark of the restore since which versions of the management cluster count.
     restored: Revision,
     auto_deploys: bool,
+    withdraw_guard: Option<WithdrawGuard>,
 }
 
 impl Shared {
@@ -77,6 +78,8 @@ pub struct Settings {
     pub guards_history: bool,
     /// Whether what a profile depends on goes where the profile goes.
     pub auto_deploys: bool,
+    /// How much of the fleet is withdrawn at once without anybody being asked.
+    pub withdraw_guard: Option<WithdrawGuard>,
 }
 
 /// Runs the renderer until the context stops.
@@ -117,6 +120,7 @@ pub async fn run(context: Context, client: Client, settings: Settings) -> anyhow
         salt,
         restored,
         auto_deploys: settings.auto_deploys,
+        withdraw_guard: settings.withdraw_guard,
         written,
         generated,
         context: context.clone(),
@@ -153,6 +157,7 @@ async fn render_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     });
     let statuses = shared.statuses.subscribe_where(move |_, status| status.origin == Some(shard));
     forward(&tasks, statuses, &sender, |status| ExternalInput::Status(status.row));
+    tell_fleet_size(&shared, &tasks, &sender);
     sender.send(ExternalInput::Told).ok()?;
     let input = ReadSpec::all(Table::Reports.stream(shard));
     let core = core(&shared, shard, &input);
@@ -200,8 +205,31 @@ fn core(shared: &Shared, shard: Shard, input: &ReadSpec) -> Renderer {
         mark: RandomState::new().hash_one(shard),
     })
     .with_restored(shared.restored)
+    .guarded_by(shared.withdraw_guard)
     .with_tera(shared.tera.clone());
     if shared.auto_deploys { core } else { core.without_dependents() }
+}
+
+/// How often it is looked how many add-ons the fleet has.
+const COUNTED: Duration = Duration::from_secs(10);
+
+/// Tells how many add-ons the whole fleet has: as many as there are rows of deployers about them.
+fn tell_fleet_size(shared: &Shared, tasks: &Group, to: &mpsc::UnboundedSender<ExternalInput>) {
+    if shared.withdraw_guard.is_none() || to.send(ExternalInput::Fleet(shared.statuses.count())).is_err() {
+        return;
+    }
+    let (statuses, to) = (shared.statuses.clone(), to.clone());
+    tasks.keep(Kept::FleetSize, move || {
+        let (statuses, to) = (statuses.clone(), to.clone());
+        async move {
+            loop {
+                tokio::time::sleep(COUNTED).await;
+                if to.send(ExternalInput::Fleet(statuses.count())).is_err() {
+                    return End::Done;
+                }
+            }
+        }
+    });
 }
 
 /// What is known now goes through at once, so that the owner begins with it; then every change follows.

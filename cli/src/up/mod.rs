@@ -16,7 +16,7 @@ use sluice_inspect::Inspector;
 use sluice_inspect_rpc::{Settings, serve};
 use sluice_kube::management_client;
 use sluice_protocol::JournalEntry;
-use sluice_renderer::{ChartHosts, ChartSettings};
+use sluice_renderer::{ChartHosts, ChartSettings, WithdrawGuard};
 use sluice_runtime::{ForgetArgs, LogArgs, LogFormat, stop_on_signals_then};
 use sluice_simcluster::{FleetConfig, SimFleet};
 use sluice_tasks::Tasks;
@@ -118,7 +118,9 @@ impl Args {
         let charts = ChartSettings { cache, mirrors, hosts, ..ChartSettings::default() };
         // Simulated clusters begin anew each time, and the bus does not.
         let guards_history = self.kubeconfig.is_some();
-        let settings = sluice_renderer::Settings { charts, guards_history, auto_deploys: true };
+        let withdraw_guard = Some(WithdrawGuard::USUAL);
+        let settings =
+            sluice_renderer::Settings { charts, guards_history, auto_deploys: true, withdraw_guard };
         let pipeline = stages::Pipeline::start(&self, nats.url(), &management, settings, &tasks).await?;
         let lines = pipeline.journal().await?;
         pipeline.ready(stop).await;

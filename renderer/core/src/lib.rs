@@ -40,6 +40,7 @@ pub use knowledge::labels::{generated_for, is_generator_output};
 pub use knowledge::rights::{Question, Right};
 pub use messages::{Effect, ExternalInput};
 pub use planning::listens::{Listener, listeners, listens};
+pub use planning::withdrawals::{NoWithdrawGuard, WithdrawGuard};
 pub use renderer::{Config, Renderer};
 pub use rendering::explain::{Explanation, Origin};
 pub use rendering::projection::Projection;

@@ -31,6 +31,8 @@ pub enum ExternalInput {
     Right(Question, Right, u64),
     /// What a cluster can do; nothing for one that is no longer registered, and of which everything has gone.
     Capabilities(ClusterRef, Option<Arc<ClusterCapabilities>>),
+    /// So many add-ons the whole fleet has.
+    Fleet(usize),
     /// Everything that was there of the first three at the beginning has been told.
     Told,
 }

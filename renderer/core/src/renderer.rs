@@ -14,6 +14,7 @@ use crate::knowledge::Knowledge;
 use crate::messages::{Effect, ExternalInput};
 use crate::planning::Planning;
 use crate::planning::wanted::Wanted;
+use crate::planning::withdrawals::WithdrawGuard;
 use crate::rendering::Rendering;
 use crate::rendering::explain::Explanation;
 use crate::rendering::salt::Salt;
@@ -32,6 +33,7 @@ mod publish;
 mod refresh;
 mod rollouts;
 mod transitions;
+mod withdrawals;
 mod words;
 
 /// What a renderer must know of its place.
@@ -110,6 +112,12 @@ impl Renderer {
         self
     }
 
+    /// What would withdraw so much of the fleet at once waits until somebody says so. Before anything else is told.
+    pub fn guarded_by(mut self, guard: Option<WithdrawGuard>) -> Self {
+        self.planning.withdrawals.set_guard(guard);
+        self
+    }
+
     /// What should go to few clusters at a time goes to all: nobody says what became of it. Before anything else is told.
     pub fn all_at_once(mut self) -> Self {
         self.planning.rollouts.turn_off();
@@ -168,7 +176,12 @@ impl Renderer {
         if let Cause::Event(event) = cause {
             self.choose(&event.cluster, &event.source, step);
         }
-        match self.planning.wanted(&self.knowledge, &self.rendering, cause) {
+        let wanted = self.planning.wanted(&self.knowledge, &self.rendering, cause);
+        if wanted == Wanted::Yes && self.planning.withdrawals.awaits(cause) {
+            // Rendering says whether it still leaves a place.
+            self.planning.renderings.set(cause, None);
+        }
+        match wanted {
             Wanted::Unknown => return,
             Wanted::No => return self.withdraw(cause, time, step),
             Wanted::Yes if self.planning.ledger.is_new(cause) && self.is_deferred(cause, time, step) => {
@@ -248,6 +261,7 @@ impl Core for Renderer {
             ExternalInput::Chart(request, state) => self.chart(request, state, step),
             ExternalInput::Right(question, right, asked) => self.right(&question, (right, asked), step),
             ExternalInput::Capabilities(cluster, known) => self.capabilities(cluster, known, step),
+            ExternalInput::Fleet(count) => self.planning.withdrawals.set_fleet(count),
         }
     }
 
@@ -329,6 +343,7 @@ impl Core for Renderer {
         for cause in self.planning.rollouts.take_due(step.steady) {
             self.act(&cause, now, step);
         }
+        self.decide_due_withdrawals(step);
         self.write_reports(step);
         self.report_departures(step);
         let sweeps = self.planning.agenda.take_sweep(now, self.config.tombstone_ttl / 4);

@@ -95,7 +95,7 @@ impl Stand {
         let client = client_of_kubeconfig(&self.fleet.kubeconfig(&[MANAGEMENT]), sluice_kube::Trust::Own)
             .await
             .unwrap();
-        let settings = Settings { charts, guards_history: true, auto_deploys: true };
+        let settings = Settings { charts, guards_history: true, auto_deploys: true, withdraw_guard: None };
         let renderer = async |context| Box::pin(sluice_renderer::run(context, client, settings)).await;
         let script = async |context: &Context| script(&context.bus).await;
         Box::pin(kit::with_stage(&self.server, Role::Renderer, renderer, script)).await;

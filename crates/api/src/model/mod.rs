@@ -4,6 +4,7 @@
 //! of today end up in the same types. Reading fails with a [`crate::FieldError`] that names the field.
 
 mod annotation;
+mod approvals;
 mod check;
 mod cluster;
 mod cluster_check;
@@ -31,6 +32,7 @@ mod tests;
 mod transitions;
 mod trigger;
 
+pub use approvals::{approves, outdated};
 pub use check::{Check, CheckPoint, CheckedObjects, Metrics, ServiceAddress};
 pub use cluster::{Cluster, KubeconfigRef};
 pub use cluster_check::{ClusterCheck, ClusterChecks, Guards};
@@ -94,14 +96,17 @@ pub const RANDOM: &str = "sluice-random";
 pub const MARK: &str = "sluice-mark";
 /// Its field that says that a smaller number is meant.
 pub const ACCEPTED: &str = "accepted";
+/// ConfigMap with what people have approved, in the same namespace.
+pub const APPROVALS: &str = "sluice-approvals";
 /// Secrets and ConfigMaps of the management cluster that are Sluice's own, by how their names begin, in the namespace of everything that is
 /// generated: keys of the bus, who stages are on it, what random values begin with, inventories.
-const OWN: [(&str, &str); 5] = [
+const OWN: [(&str, &str); 6] = [
     ("Secret", "sluice-bus-"),
     ("Secret", "sluice-nats-"),
     ("Secret", RANDOM),
     ("ConfigMap", "sluice-local-"),
     ("ConfigMap", MARK),
+    ("ConfigMap", APPROVALS),
 ];
 /// Group of event kinds and clusters.
 pub const LIB_GROUP: &str = "lib.projectsveltos.io";

@@ -87,6 +87,11 @@ impl<K: Ord + Clone, V: Clone> Feed<K, V> {
         self.with(|state| state.values.get(key).cloned())
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.with(|state| state.values.len())
+    }
+
     /// All keys.
     pub fn keys(&self) -> Vec<K> {
         self.with(|state| state.values.keys().cloned().collect())

@@ -57,6 +57,8 @@ pub enum About {
     Message(String),
     /// What is written of this kind to the management cluster.
     Projections(String),
+    /// What would be withdrawn of a fleet.
+    Withdrawals,
     /// A manifest, as it describes itself.
     Manifest(String),
     /// More objects of the cluster than are listed.
@@ -103,6 +105,7 @@ impl About {
             | Self::Row(_)
             | Self::Message(_)
             | Self::Projections(_)
+            | Self::Withdrawals
             | Self::Manifest(_)
             | Self::Further => None,
         }
@@ -147,6 +150,7 @@ impl About {
             Self::Row(_) => "row",
             Self::Message(_) => "message",
             Self::Projections(_) => "projections",
+            Self::Withdrawals => "withdrawals",
             Self::Manifest(_) => "manifest",
             Self::Further => "further",
             Self::On(about, _) => about.word(),
@@ -182,6 +186,7 @@ impl fmt::Display for About {
             Self::Row(subject) => write!(f, "row {subject}"),
             Self::Message(subject) => write!(f, "message {subject}"),
             Self::Projections(kind) => write!(f, "projections of kind {kind}"),
+            Self::Withdrawals => f.write_str("withdrawals"),
             Self::Manifest(described) => f.write_str(described),
             Self::Further => f.write_str("further objects"),
             Self::On(about, cluster) => write!(f, "{about}, on {cluster}"),

@@ -15,5 +15,6 @@ pub(crate) mod renderings;
 pub(crate) mod rollouts;
 pub(crate) mod row_ledger;
 pub(crate) mod wanted;
+pub(crate) mod withdrawals;
 
 pub(crate) use plan::Planning;

@@ -12,6 +12,7 @@ use crate::planning::rates::Rates;
 use crate::planning::renderings::Renderings;
 use crate::planning::rollouts::Rollouts;
 use crate::planning::row_ledger::{Place, RowLedger};
+use crate::planning::withdrawals::Withdrawals;
 
 /// What one renderer has in hand.
 #[derive(Default)]
@@ -26,6 +27,8 @@ pub(crate) struct Planning {
     pub(crate) rollouts: Rollouts,
     /// What is withdrawn and goes after others are there, and who they are, as its tombstone says.
     pub(crate) departing: BTreeMap<Place, BTreeSet<ProfileId>>,
+    /// What goes, and what waits since so much would go.
+    pub(crate) withdrawals: Withdrawals,
     /// What is done later.
     pub(crate) agenda: Agenda,
     /// How often triggers have acted.

@@ -159,6 +159,11 @@ impl RowLedger {
         self.withdrawn.keys().filter(|place| self.is_held(place) && !self.is_used(place))
     }
 
+    /// How many rows there are.
+    pub(crate) fn count(&self) -> usize {
+        self.users.len()
+    }
+
     /// Whether a cause uses this name on this cluster.
     pub(crate) fn is_used(&self, place: &Place) -> bool {
         self.users.contains_key(place)

@@ -80,6 +80,11 @@ impl Planning {
         }
     }
 
+    /// Whether no trigger listens to an event any more, whatever became of the event.
+    pub(crate) fn is_unlistened(&self, knowledge: &Knowledge, event: &EventCause) -> bool {
+        self.listener(knowledge, event) == Err(Wanted::No)
+    }
+
     // D-0406: a mistake withdraws nothing.
     /// The trigger of a cause, when it listens to its source on its cluster, in its way; else what follows from that.
     fn listener<'k>(&self, knowledge: &'k Knowledge, event: &EventCause) -> Result<&'k Trigger, Wanted> {

@@ -227,7 +227,9 @@ impl Renderer {
                 self.set_changed((&cluster, &source, &key), change, step);
             }
         }
+        self.planning.withdrawals.gather();
         self.look_at_everything(step);
+        self.decide_withdrawals(step);
         self.review_departing(step);
         self.forget_rows();
     }

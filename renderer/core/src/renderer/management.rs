@@ -7,6 +7,7 @@ use sluice_api::{ClusterRef, TriggerId};
 use sluice_protocol::interest::Interest;
 use sluice_protocol::{About, Fault, ProblemKey, Revision, Step};
 
+use super::withdrawals::is_approvals;
 use super::words::{unsupported, without_effect};
 use super::{Effect, Renderer};
 use crate::error::Error;
@@ -24,6 +25,10 @@ impl Renderer {
         }
         let selections = self.knowledge.catalog.fleet.selections().clone();
         let touched = self.knowledge.catalog.apply(change);
+        // That clusters go away and others take their place is nobody's mistake.
+        if touched != Touched::Connection {
+            self.planning.withdrawals.gather();
+        }
         let moves = matches!(
             touched,
             Touched::Profile(_) | Touched::Cluster(_) | Touched::Connection | Touched::Set(_)
@@ -31,6 +36,7 @@ impl Renderer {
         match touched {
             Touched::Nothing => {}
             Touched::Source(name) => {
+                self.planning.withdrawals.source_changed(&name, step.steady);
                 self.check_source(&name, step);
                 self.tell_source(&name, step);
                 self.source_changed(&name, step);
@@ -62,10 +68,12 @@ impl Renderer {
                     self.refresh_profile(&id, step);
                 }
             }
+            Touched::Content(key, ..) if is_approvals(&key) => {}
             Touched::Content(key, old, new) => {
                 self.content_changed(&key, old.as_deref(), new.as_deref(), step);
             }
         }
+        self.decide_withdrawals(step);
         if moves {
             self.review_departing(step);
         }

@@ -38,10 +38,11 @@ struct Sorted {
 impl Renderer {
     /// Withdraws what clusters hold besides of a cause of which nothing has changed.
     pub(super) fn withdraw_stale(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
-        let places = self.planning.ledger.places(cause);
+        let mut places = self.planning.ledger.places(cause);
         if !self.emptied(cause, &places).is_empty() {
             return self.render(cause, time, step);
         }
+        self.hold_up(cause, &mut places, time, step);
         let stale = self.planning.ledger.set(cause, places, step.now);
         self.withdraw_places(stale, time, step);
     }
@@ -139,6 +140,7 @@ impl Renderer {
         }
         let emptied = self.emptied(cause, &places);
         places.extend(emptied.iter().cloned());
+        self.hold_up(cause, &mut places, time, step);
         let stale = self.planning.ledger.set(cause, places, step.now);
         self.empty(cause, emptied, time, step)?;
         self.publish_rows(cause, &rendered.id, rows, time, step);
@@ -228,7 +230,7 @@ impl Renderer {
     }
 
     pub(super) fn withdraw(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) {
-        if self.empty_in_place(cause, time, step) {
+        if self.empty_in_place(cause, time, step) || self.holds_up(cause, time, step) {
             return;
         }
         let places = self.planning.ledger.set(cause, BTreeSet::new(), step.now);

@@ -40,6 +40,7 @@ mod secrecy;
 mod secrets;
 mod syntax;
 mod transitions;
+mod withdrawals;
 
 const INCARNATION: Incarnation = Incarnation::new(7);
 /// How long a cluster is not registered before everything of it goes.

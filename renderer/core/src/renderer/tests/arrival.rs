@@ -138,7 +138,7 @@ impl Fixture {
     }
 
     /// The bucket has the interest rows that were written.
-    fn hear_interests(&mut self) {
+    pub(super) fn hear_interests(&mut self) {
         for (cluster, row) in self.interests.clone() {
             self.run(|renderer, step| renderer.external(ExternalInput::Interest(cluster, row), step));
         }

@@ -1,0 +1,357 @@
+//! How much of a fleet is withdrawn at once without anybody being asked.
+//!
+//! ```text
+//! a trigger, profile, selector, label or EventSource changes ─► what would go is gathered ─► little of the fleet: it goes
+//!                                                                                      └──► much: its rows stay, and it is said
+//! somebody approves what is said ─► it goes        what was changed is put back ─► it is wanted again, and stays
+//! ```
+//!
+//! What events take away is never held up: it is meant.
+
+// D-0931: what withdraws much of a fleet at once waits until somebody says so.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::str::FromStr;
+
+use sluice_api::{Digest, few};
+use sluice_protocol::rows::Cause;
+
+use crate::planning::row_ledger::Place;
+
+/// So few add-ons always go: of a small fleet a single profile is much.
+const FEW: usize = 20;
+/// What goes within so long counts together, microseconds.
+const MINUTE: i64 = 60_000_000;
+/// What a changed EventSource takes away comes event by event; so long it is gathered, microseconds.
+const GATHER: i64 = 1_000_000;
+
+/// More of all add-ons of a fleet than this part wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WithdrawGuard {
+    /// So many of a hundred.
+    pub percent: u8,
+}
+
+/// The text is no guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write off, or a percentage below 100, such as 25%")]
+pub struct NoWithdrawGuard;
+
+/// What would be withdrawn of a cause.
+#[derive(Debug, Default)]
+pub(crate) struct Doomed {
+    places: BTreeSet<Place>,
+    /// When what it follows from has happened.
+    pub(crate) time: i64,
+}
+
+/// What goes, and what waits.
+#[derive(Debug, Default)]
+pub(crate) struct Withdrawals {
+    guard: Option<WithdrawGuard>,
+    /// How many add-ons the fleet has, as far as that was told.
+    fleet: usize,
+    /// How many went, and when.
+    recent: VecDeque<(i64, usize)>,
+    /// What one change would withdraw is being gathered.
+    gathers: bool,
+    gathered: BTreeMap<Cause, Doomed>,
+    /// When what was gathered is decided.
+    due: Option<i64>,
+    held: BTreeMap<Cause, Doomed>,
+    /// What has been decided goes.
+    passes: bool,
+    /// Since when EventSources are as they are, where that was a moment ago.
+    changed: BTreeMap<String, i64>,
+    is_new: bool,
+}
+
+// === impl WithdrawGuard ===
+
+impl WithdrawGuard {
+    /// Where nothing else is said.
+    pub const USUAL: Self = Self { percent: 25 };
+
+    /// Reads `off`, or `25%`.
+    ///
+    /// # Errors
+    /// That it is neither.
+    pub fn read(text: &str) -> Result<Option<Self>, NoWithdrawGuard> {
+        if text == "off" { Ok(None) } else { text.parse().map(Some) }
+    }
+
+    fn stops(self, count: usize, all: usize) -> bool {
+        count > FEW && count.saturating_mul(100) > all.saturating_mul(usize::from(self.percent))
+    }
+}
+
+impl FromStr for WithdrawGuard {
+    type Err = NoWithdrawGuard;
+
+    fn from_str(text: &str) -> Result<Self, NoWithdrawGuard> {
+        let percent = text.strip_suffix('%').unwrap_or(text).trim().parse();
+        let percent = percent.ok().filter(|percent| *percent < 100).ok_or(NoWithdrawGuard)?;
+        Ok(Self { percent })
+    }
+}
+
+// === impl Withdrawals ===
+
+impl Withdrawals {
+    pub(crate) fn set_guard(&mut self, guard: Option<WithdrawGuard>) {
+        self.guard = guard;
+    }
+
+    /// The fleet has so many add-ons.
+    pub(crate) fn set_fleet(&mut self, count: usize) {
+        self.fleet = count;
+    }
+
+    /// An EventSource is another one from now on.
+    pub(crate) fn source_changed(&mut self, name: &str, now: i64) {
+        if self.guard.is_some() {
+            self.changed.retain(|_, since| now - *since < MINUTE);
+            self.changed.insert(name.to_owned(), now);
+        }
+    }
+
+    /// Whether an EventSource was changed a moment ago: what its events take away may be because of that.
+    pub(crate) fn has_changed(&self, source: &str, now: i64) -> bool {
+        self.changed.get(source).is_some_and(|since| now - since < MINUTE)
+    }
+
+    /// What is withdrawn from now on follows from one change, and is decided together.
+    pub(crate) fn gather(&mut self) {
+        self.gathers = self.guard.is_some();
+    }
+
+    /// Whether what a cause leaves must be looked at.
+    pub(crate) fn minds(&self, cause: &Cause) -> bool {
+        self.guard.is_some() && (self.gathers || self.awaits(cause))
+    }
+
+    /// Whether something of a cause waits.
+    pub(crate) fn awaits(&self, cause: &Cause) -> bool {
+        !self.passes && (self.held.contains_key(cause) || self.gathered.contains_key(cause))
+    }
+
+    /// A cause would leave these places, which are of a fleet of so many: whether it may. Else they stay as they are.
+    pub(crate) fn lets_go(
+        &mut self,
+        cause: &Cause,
+        places: BTreeSet<Place>,
+        time: i64,
+        (all, now): (usize, i64),
+    ) -> bool {
+        if places.is_empty() {
+            self.forget(cause);
+            return true;
+        }
+        if self.passes || self.guard.is_none() || all.max(self.fleet) <= FEW {
+            return true;
+        }
+        if let Some(held) = self.held.get_mut(cause) {
+            self.is_new |= held.places != places;
+            held.places = places;
+            return false;
+        }
+        self.gathered.insert(cause.clone(), Doomed { places, time });
+        if !self.gathers {
+            self.due.get_or_insert(now + GATHER);
+        }
+        false
+    }
+
+    /// Nothing of a cause waits any more.
+    pub(crate) fn forget(&mut self, cause: &Cause) {
+        self.gathered.remove(cause);
+        self.is_new |= self.held.remove(cause).is_some();
+    }
+
+    /// When what was gathered is decided.
+    pub(crate) fn due(&self) -> Option<i64> {
+        self.due
+    }
+
+    /// Everything that one change withdraws has been gathered, of a fleet of so many: what goes.
+    pub(crate) fn decide(&mut self, all: usize, now: i64) -> BTreeMap<Cause, Doomed> {
+        (self.gathers, self.due) = (false, None);
+        let gathered = std::mem::take(&mut self.gathered);
+        let Some(guard) = self.guard.filter(|_| !gathered.is_empty()) else { return gathered };
+        self.recent.retain(|(at, _)| now - at < MINUTE);
+        let count: usize = gathered.values().map(|doomed| doomed.places.len()).sum();
+        let before: usize = self.recent.iter().map(|(_, count)| count).sum();
+        if guard.stops(before + count, before + all.max(self.fleet)) {
+            self.held.extend(gathered);
+            self.is_new = true;
+            return BTreeMap::new();
+        }
+        self.recent.push_back((now, count));
+        gathered
+    }
+
+    /// What was decided goes from now on, or (`false`) has gone.
+    pub(crate) fn pass(&mut self, passes: bool) {
+        self.passes = passes;
+    }
+
+    /// What waits is called so.
+    pub(crate) fn called(&self) -> Option<String> {
+        if self.held.is_empty() {
+            return None;
+        }
+        let one = |(cause, doomed): (&Cause, &Doomed)| {
+            let places = doomed.places.iter().map(|(cluster, profile)| format!("{cluster} {profile}"));
+            format!("{cause} {}", places.collect::<Vec<_>>().join(","))
+        };
+        let names: Vec<String> = self.held.iter().map(one).collect();
+        let parts: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
+        Some(Digest::of(&parts).short())
+    }
+
+    /// Somebody has approved all that waits: it goes.
+    pub(crate) fn take_held(&mut self) -> BTreeMap<Cause, Doomed> {
+        self.is_new = true;
+        std::mem::take(&mut self.held)
+    }
+
+    /// Whether something else waits than when this was asked last.
+    pub(crate) fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.is_new)
+    }
+
+    /// What waits, as people are told, of a fleet of so many.
+    pub(crate) fn text(&self, all: usize) -> Option<String> {
+        let (guard, called) = (self.guard?, self.called()?);
+        let count: usize = self.held.values().map(|doomed| doomed.places.len()).sum();
+        let clusters: BTreeSet<_> =
+            self.held.values().flat_map(|doomed| &doomed.places).map(|(cluster, _)| cluster).collect();
+        let of = |cause: &Cause| match cause {
+            Cause::Profile(id) => id.to_string(),
+            Cause::Event(event) => event.trigger.described(),
+        };
+        let causes: BTreeSet<String> = self.held.keys().map(of).collect();
+        Some(format!(
+            "{count} of {} add-ons would be withdrawn at once, from {} clusters, because something has changed ({}); nothing of that \
+             goes before somebody says so: put back what was changed, or run `sluice approve {called}` (--withdraw-guard {}%)",
+            all.max(self.fleet),
+            clusters.len(),
+            few(", ", causes.iter()),
+            guard.percent,
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use sluice_api::{ClusterRef, ProfileId};
+
+    use super::*;
+
+    fn cause(name: &str) -> Cause {
+        Cause::Profile(ProfileId::cluster(name))
+    }
+
+    fn places(name: &str, count: usize) -> BTreeSet<Place> {
+        let place =
+            |number: usize| (ClusterRef::sveltos("n", format!("c{number}")), ProfileId::cluster(name));
+        (0..count).map(place).collect()
+    }
+
+    fn guarded() -> Withdrawals {
+        let mut withdrawals = Withdrawals::default();
+        withdrawals.set_guard(Some(WithdrawGuard::USUAL));
+        withdrawals
+    }
+
+    /// Causes with so many places each go by one change: whether they may.
+    fn change(withdrawals: &mut Withdrawals, counts: &[(&str, usize)], all: usize, now: i64) -> bool {
+        withdrawals.gather();
+        for (name, count) in counts {
+            assert!(!withdrawals.lets_go(&cause(name), places(name, *count), 1, (all, now)));
+        }
+        withdrawals.decide(all, now).len() == counts.len()
+    }
+
+    #[test]
+    fn a_guard_is_off_or_a_percentage() {
+        assert_eq!(WithdrawGuard::read("off"), Ok(None));
+        for text in ["25%", "25", "25 %"] {
+            assert_eq!(WithdrawGuard::read(text), Ok(Some(WithdrawGuard::USUAL)), "{text}");
+        }
+        for wrong in ["", "%", "100%", "-1", "25,5", "on"] {
+            assert_eq!(WithdrawGuard::read(wrong), Err(NoWithdrawGuard), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_one_change_withdraws_is_decided_together() {
+        let mut withdrawals = guarded();
+        assert!(change(&mut withdrawals, &[("a", 20), ("b", 5)], 100, 0), "as much as may go");
+        assert_eq!(withdrawals.called(), None);
+        let mut withdrawals = guarded();
+        assert!(!change(&mut withdrawals, &[("a", 20), ("b", 6)], 100, 0), "nothing of both goes");
+        assert!(withdrawals.awaits(&cause("a")) && withdrawals.awaits(&cause("b")));
+        let text = withdrawals.text(100).unwrap();
+        assert!(text.starts_with("26 of 100 add-ons would be withdrawn at once, from 20 clusters"), "{text}");
+        assert!(text.contains("ClusterProfile a, ClusterProfile b"), "{text}");
+        assert!(text.contains(&format!("`sluice approve {}`", withdrawals.called().unwrap())), "{text}");
+    }
+
+    #[test]
+    fn what_goes_within_a_minute_counts_together() {
+        let mut withdrawals = guarded();
+        assert!(change(&mut withdrawals, &[("a", 20)], 100, 0));
+        assert!(!change(&mut withdrawals, &[("b", 10)], 80, MINUTE - 1), "30 of 100");
+        let mut withdrawals = guarded();
+        assert!(change(&mut withdrawals, &[("a", 20)], 100, 0));
+        assert!(change(&mut withdrawals, &[("b", 10)], 80, MINUTE));
+    }
+
+    #[test]
+    fn few_add_ons_always_go_and_the_fleet_is_what_all_have() {
+        let mut withdrawals = guarded();
+        withdrawals.gather();
+        assert!(withdrawals.lets_go(&cause("a"), places("a", 20), 1, (20, 0)), "all of a small fleet");
+        assert!(change(&mut withdrawals, &[("a", 20)], 30, 0));
+        let mut withdrawals = guarded();
+        withdrawals.set_fleet(1_000);
+        assert!(
+            change(&mut withdrawals, &[("a", 100)], 100, 0),
+            "all of this renderer, and little of the fleet"
+        );
+        let mut withdrawals = Withdrawals::default();
+        withdrawals.gather();
+        assert!(withdrawals.lets_go(&cause("a"), places("a", 200), 1, (200, 0)), "without a guard");
+    }
+
+    #[test]
+    fn what_is_wanted_again_waits_no_more() {
+        let mut withdrawals = guarded();
+        assert!(!change(&mut withdrawals, &[("a", 40), ("b", 40)], 100, 0));
+        let both = withdrawals.called();
+        assert!(withdrawals.take_news() && !withdrawals.take_news());
+        assert!(withdrawals.lets_go(&cause("a"), BTreeSet::new(), 1, (100, 0)));
+        assert!(!withdrawals.awaits(&cause("a")) && withdrawals.awaits(&cause("b")));
+        assert!(withdrawals.take_news() && withdrawals.called() != both);
+        assert!(!withdrawals.lets_go(&cause("b"), places("b", 40), 1, (100, 0)), "it still waits");
+        assert!(!withdrawals.take_news());
+        assert_eq!(withdrawals.take_held().len(), 1);
+        assert_eq!((withdrawals.called(), withdrawals.text(100)), (None, None));
+    }
+
+    #[test]
+    fn what_comes_event_by_event_is_gathered_for_a_moment() {
+        let mut withdrawals = guarded();
+        withdrawals.source_changed("s", 5);
+        assert!(withdrawals.has_changed("s", 6) && !withdrawals.has_changed("t", 6));
+        assert!(!withdrawals.has_changed("s", 5 + MINUTE));
+        assert!(!withdrawals.lets_go(&cause("a"), places("a", 1), 1, (100, 6)));
+        assert_eq!(withdrawals.due(), Some(6 + GATHER));
+        assert!(!withdrawals.lets_go(&cause("b"), places("b", 1), 1, (100, 9)));
+        assert_eq!((withdrawals.due(), withdrawals.decide(100, 6 + GATHER).len()), (Some(6 + GATHER), 2));
+        assert_eq!(withdrawals.due(), None);
+    }
+}

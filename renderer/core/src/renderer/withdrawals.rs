@@ -1,0 +1,127 @@
+//! What would withdraw much of a fleet at once waits: its rows stay until somebody says so, or it is wanted again.
+
+// D-0931: what withdraws much of a fleet at once waits until somebody says so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sluice_api::model::{APPROVALS, NAMESPACE, approves};
+use sluice_protocol::rows::Cause;
+use sluice_protocol::{About, Fault, ProblemKey, Step};
+
+use super::{Effect, Renderer};
+use crate::knowledge::catalog::ContentKey;
+use crate::planning::row_ledger::Place;
+use crate::planning::withdrawals::Doomed;
+
+/// Whether this is what people have approved.
+pub(super) fn is_approvals((kind, namespace, name): &ContentKey) -> bool {
+    (kind.as_str(), namespace.as_str(), name.as_str()) == ("ConfigMap", NAMESPACE, APPROVALS)
+}
+
+impl Renderer {
+    /// A cause is not wanted any more: whether it stays all the same.
+    pub(super) fn holds_up(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) -> bool {
+        if !self.is_guarded(cause, step.steady) {
+            self.planning.withdrawals.forget(cause);
+            return false;
+        }
+        let doomed = self.doomed(cause, &BTreeSet::new());
+        !self.lets_go(cause, doomed, time, step)
+    }
+
+    /// A cause leads to these places from now on; those that it would leave are among them where they stay.
+    pub(super) fn hold_up(
+        &mut self,
+        cause: &Cause,
+        places: &mut BTreeSet<Place>,
+        time: i64,
+        step: &mut Step<Effect>,
+    ) {
+        if !self.planning.withdrawals.minds(cause) {
+            return;
+        }
+        let doomed = self.doomed(cause, places);
+        if !self.lets_go(cause, doomed.clone(), time, step) {
+            places.extend(doomed);
+        }
+    }
+
+    fn lets_go(
+        &mut self,
+        cause: &Cause,
+        doomed: BTreeSet<Place>,
+        time: i64,
+        step: &mut Step<Effect>,
+    ) -> bool {
+        let fleet = (self.planning.ledger.count(), step.steady);
+        let goes = self.planning.withdrawals.lets_go(cause, doomed, time, fleet);
+        self.planning.withdrawals.due().into_iter().for_each(|at| step.wake_at_steady(at));
+        goes
+    }
+
+    /// Whether what is withdrawn of a cause may be somebody's mistake. What an event takes away is meant.
+    fn is_guarded(&self, cause: &Cause, now: i64) -> bool {
+        match cause {
+            Cause::Profile(_) => true,
+            Cause::Event(event) => {
+                self.planning.is_unlistened(&self.knowledge, event)
+                    || self.planning.withdrawals.has_changed(&event.source, now)
+            }
+        }
+    }
+
+    /// Where something of a cause would go, if it led to these places alone. Of a cluster that is not registered nothing goes.
+    fn doomed(&self, cause: &Cause, places: &BTreeSet<Place>) -> BTreeSet<Place> {
+        let clusters = self.knowledge.catalog.fleet.clusters();
+        let goes = |place: &Place| {
+            !places.contains(place) && (place.0.is_management() || clusters.contains_key(&place.0))
+        };
+        self.planning.ledger.everywhere(cause).into_iter().filter(goes).collect()
+    }
+
+    /// All that one change withdraws is known: it goes, or waits.
+    pub(super) fn decide_withdrawals(&mut self, step: &mut Step<Effect>) {
+        let all = self.planning.ledger.count();
+        let decided = self.planning.withdrawals.decide(all, step.steady);
+        self.let_pass(decided, step);
+        self.look_at_approvals(step);
+        self.tell_withdrawals(step);
+    }
+
+    /// The same for what came event by event.
+    pub(super) fn decide_due_withdrawals(&mut self, step: &mut Step<Effect>) {
+        match self.planning.withdrawals.due() {
+            Some(at) if at <= step.steady => self.decide_withdrawals(step),
+            Some(at) => step.wake_at_steady(at),
+            None => self.tell_withdrawals(step),
+        }
+    }
+
+    fn let_pass(&mut self, decided: BTreeMap<Cause, Doomed>, step: &mut Step<Effect>) {
+        self.planning.withdrawals.pass(true);
+        for (cause, doomed) in decided {
+            self.planning.renderings.set(&cause, None);
+            self.act(&cause, doomed.time, step);
+        }
+        self.planning.withdrawals.pass(false);
+    }
+
+    /// Somebody may have approved what waits.
+    fn look_at_approvals(&mut self, step: &mut Step<Effect>) {
+        let Some(called) = self.planning.withdrawals.called() else { return };
+        let key = ("ConfigMap".to_owned(), NAMESPACE.to_owned(), APPROVALS.to_owned());
+        let approvals = self.knowledge.catalog.content(&key);
+        if approvals.is_some_and(|approvals| approves(approvals, &called, step.now)) {
+            let approved = self.planning.withdrawals.take_held();
+            self.let_pass(approved, step);
+        }
+    }
+
+    fn tell_withdrawals(&mut self, step: &mut Step<Effect>) {
+        if self.planning.withdrawals.take_news() {
+            let text = self.planning.withdrawals.text(self.planning.ledger.count());
+            let key = ProblemKey::everywhere(About::Withdrawals);
+            self.outgoing.note(key, text.map(Fault::new), step);
+        }
+    }
+}
