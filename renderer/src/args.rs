@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use sluice_kube::management_client;
 use sluice_protocol::Role;
-use sluice_runtime::{CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, stop_on_signals};
+use sluice_runtime::{CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, OnboardArgs, stop_on_signals};
 
 use crate::{ChartHosts, ChartSettings, Settings};
 
@@ -20,6 +20,9 @@ pub struct Args {
 
     #[command(flatten)]
     forget: ForgetArgs,
+
+    #[command(flatten)]
+    onboarding: OnboardArgs,
 
     /// Kubeconfig of the management cluster.
     #[arg(long, env = "KUBECONFIG")]
@@ -69,6 +72,7 @@ impl Args {
             charts,
             guards_history: !self.no_restore_guard,
             auto_deploys: self.auto_deploy_dependencies,
+            onboarding: self.onboarding.capi_onboard_annotation,
         };
         crate::run(context.forgets(self.forget), client, settings).await
     }
