@@ -100,7 +100,11 @@ fn a_content_that_goes_to_few_clusters_at_a_time_is_not_there_before_all_have_it
     );
     has(&mut statuses, &cluster("a"), State::Failed, T0);
     let failed = written(&mut statuses).unwrap();
-    assert_eq!(said(&failed)[1][2], "1 of 2 clusters have it; 1 failed", "that is the one which has not got it");
+    assert_eq!(
+        said(&failed)[1][2],
+        "1 of 2 clusters have it; 1 failed",
+        "that is the one which has not got it"
+    );
     has(&mut statuses, &cluster("a"), State::Provisioned, T0);
     statuses.problem(problem("", about(), Fault::note("spec.x: has no effect")), T0);
     assert_eq!(said(&written(&mut statuses).unwrap())[0][0], "True");
