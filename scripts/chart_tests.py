@@ -277,6 +277,13 @@ class Bus(unittest.TestCase):
         self.assertEqual(env(documents, "agent")["SLUICE_NATS_CREDS"], "/etc/sluice/nats/creds")
         self.assertFalse({"SLUICE_NATS_CREDS", "SLUICE_NATS_NKEY"} & env(documents, "renderer").keys(), "nobody asks who it is")
 
+    def test_who_reads_registrations_knows_which_clusters_of_cluster_api_count(self):
+        documents, plain = SLUICE.objects({"clusters.capiOnboardAnnotation": "example.com/onboard"}), SLUICE.objects()
+        name = "SLUICE_CAPI_ONBOARD_ANNOTATION"
+        for stage in SERVICES:
+            wanted = None if stage == "matcher" else "example.com/onboard"
+            self.assertEqual((env(documents, stage).get(name), env(plain, stage).get(name)), (wanted, None), stage)
+
     def test_certificates_are_mounted_and_named(self):
         given = {**TLS, "bus.tls.caSecret": "ca", "bus.tls.caKey": "root.pem", "bus.tls.clientSecret": "client", "bus.tls.first": True}
         documents = SLUICE.objects(given)

@@ -7,7 +7,8 @@ use sluice_api::ClusterRef;
 use sluice_kube::{Trust, management_client};
 use sluice_protocol::Role;
 use sluice_runtime::{
-    Access, AccessArgs, ClusterFeed, CommonArgs, Context, LogArgs, LogFormat, access_feed_of, stop_on_signals,
+    Access, AccessArgs, ClusterFeed, CommonArgs, Context, LogArgs, LogFormat, OnboardArgs, access_feed_of,
+    stop_on_signals,
 };
 
 /// Streams the changes of managed clusters onto the bus.
@@ -22,6 +23,9 @@ pub struct Args {
 
     #[command(flatten)]
     access: AccessArgs,
+
+    #[command(flatten)]
+    onboarding: OnboardArgs,
 
     /// Kubeconfig of the management cluster, where registrations and kubeconfigs are.
     #[arg(long, env = "KUBECONFIG")]
@@ -59,7 +63,7 @@ impl Args {
             (Some(text), Some(cluster)) => own_cluster(cluster, &text),
             _ => {
                 let client = management_client(self.kubeconfig.as_deref()).await?;
-                access_feed_of(&context, &client, self.access.allow_kubeconfig_proxies, only.as_ref())
+                access_feed_of(&context, &client, self.access.accepted(self.onboarding), only.as_ref())
             }
         };
         crate::run(context, feed, only).await

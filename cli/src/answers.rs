@@ -114,7 +114,8 @@ impl Here<'_> {
             }
         };
         let (bus, management) = tokio::join!(Box::pin(bus), Box::pin(management));
-        Inspector::new(bus, management)
+        let onboarding = self.management.map(Management::onboarding).unwrap_or_default();
+        Inspector::new(bus, management).with_onboarding(onboarding)
     }
 }
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use sluice_dryrun::{Input, Options, make};
+use sluice_runtime::OnboardArgs;
 use sluice_tera::Workers;
 
 use crate::fetch::Fetching;
@@ -23,6 +24,8 @@ pub struct Args {
     dir: PathBuf,
     #[command(flatten)]
     fetching: Fetching,
+    #[command(flatten)]
+    onboarding: OnboardArgs,
     /// Format. In JSON each object also says why it exists.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
@@ -53,7 +56,9 @@ impl Args {
         };
         let because = matches!(self.output, Format::Json);
         let tera = Arc::new(Workers::new());
-        let made = make(input, &Options { tera, repositories, because, ..Options::default() });
+        let onboarding = self.onboarding.capi_onboard_annotation;
+        let options = Options { tera, repositories, because, onboarding, ..Options::default() };
+        let made = make(input, &options);
         let mut out = BufWriter::new(stdout().lock());
         let written = match self.output {
             Format::Json => made.write_json(&mut out),

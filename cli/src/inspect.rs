@@ -96,8 +96,10 @@ impl Args {
         self.otlp.clone().start(bus.clone(), &tasks);
         let page = if self.ui { "/ui/" } else { "" };
         let scheme = if self.tls_cert.is_some() { "https" } else { "http" };
+        let onboarding = self.management.onboarding();
         let settings = self.settings(management.clone())?;
-        let serving = serve(settings, Inspector::following(bus, management), &tasks).await?;
+        let inspector = Inspector::following(bus, management).with_onboarding(onboarding);
+        let serving = serve(settings, inspector, &tasks).await?;
         say!("ready inspect={scheme}://{}", serving.address);
         if !page.is_empty() {
             say!("page  {scheme}://{}{page}", serving.address);

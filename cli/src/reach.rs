@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kube::Client;
+use sluice_api::model::Onboarding;
 use sluice_bus::{Bus, BusKeys, BusOptions};
 pub(crate) use sluice_inspect::{cluster, destination};
 use sluice_kube::management_client;
@@ -90,11 +91,19 @@ pub(crate) struct Management {
     /// Kubeconfig of the management cluster.
     #[arg(long, env = "KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
+    /// The annotation that clusters of Cluster API need, as the stages are told.
+    #[arg(long, env = "SLUICE_CAPI_ONBOARD_ANNOTATION", default_value = "", hide = true)]
+    capi_onboard_annotation: Onboarding,
 }
 
 // === impl Management ===
 
 impl Management {
+    /// Which clusters of Cluster API are managed clusters.
+    pub(crate) fn onboarding(&self) -> Onboarding {
+        self.capi_onboard_annotation.clone()
+    }
+
     pub(crate) async fn client(&self) -> anyhow::Result<Client> {
         client(self.kubeconfig.as_deref()).await
     }

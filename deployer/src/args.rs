@@ -7,7 +7,8 @@ use sluice_deployer_core::PruneGuard;
 use sluice_kube::management_client;
 use sluice_protocol::Role;
 use sluice_runtime::{
-    AccessArgs, CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, access_feed_of, stop_on_signals,
+    AccessArgs, CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, OnboardArgs, access_feed_of,
+    stop_on_signals,
 };
 
 /// Makes clusters look like their list of profiles.
@@ -22,6 +23,9 @@ pub struct Args {
 
     #[command(flatten)]
     access: AccessArgs,
+
+    #[command(flatten)]
+    onboarding: OnboardArgs,
 
     #[command(flatten)]
     forget: ForgetArgs,
@@ -51,7 +55,7 @@ impl Args {
         let tasks = stop_on_signals();
         let client = management_client(self.kubeconfig.as_deref()).await?;
         let context = Context::start(Role::Deployer, &self.common, &tasks).await?;
-        let feed = access_feed_of(&context, &client, self.access.allow_kubeconfig_proxies, None);
+        let feed = access_feed_of(&context, &client, self.access.accepted(self.onboarding), None);
         crate::run(context.forgets(self.forget), client, feed, guard).await
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use sluice_kube::management_client;
 use sluice_protocol::Role;
 use sluice_renderer_core::WithdrawGuard;
-use sluice_runtime::{CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, stop_on_signals};
+use sluice_runtime::{CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, OnboardArgs, stop_on_signals};
 
 use crate::{ChartHosts, ChartSettings, Settings};
 
@@ -22,6 +22,9 @@ pub struct Args {
 
     #[command(flatten)]
     forget: ForgetArgs,
+
+    #[command(flatten)]
+    onboarding: OnboardArgs,
 
     /// Kubeconfig of the management cluster.
     #[arg(long, env = "KUBECONFIG")]
@@ -78,6 +81,7 @@ impl Args {
             guards_history: !self.no_restore_guard,
             auto_deploys: self.auto_deploy_dependencies,
             withdraw_guard,
+            onboarding: self.onboarding.capi_onboard_annotation,
         };
         crate::run(context.forgets(self.forget), client, settings).await
     }

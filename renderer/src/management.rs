@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kube::Client;
 use kube::runtime::watcher;
 use serde_json::Value;
-use sluice_api::model::{INVENTORY, management_kinds};
+use sluice_api::model::{INVENTORY, Onboarding, management_kinds};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
 use sluice_bus::Feed;
 use sluice_kube::{WatchEvent, remedy_of_denial, watch_versioned};
@@ -39,6 +39,7 @@ pub(crate) fn follow(
     context: &Context,
     client: &Client,
     history: Option<&History>,
+    onboarding: &Onboarding,
 ) -> (Management, Generated) {
     let (written, generated) = (Management::new(), Generated::new());
     let unlisted: Arc<Mutex<BTreeSet<Gvk>>> = Arc::new(Mutex::new(management_kinds().into_iter().collect()));
@@ -51,6 +52,7 @@ pub(crate) fn follow(
             unlisted: unlisted.clone(),
             troubled: false,
             history: history.cloned(),
+            onboarding: onboarding.clone(),
             reporter: Reporter::new(context, "management"),
             stop: context.tasks.stop().clone(),
         };
@@ -70,6 +72,7 @@ struct KindWatch {
     unlisted: Arc<Mutex<BTreeSet<Gvk>>>,
     troubled: bool,
     history: Option<History>,
+    onboarding: Onboarding,
     reporter: Reporter,
     stop: CancellationToken,
 }
@@ -123,13 +126,25 @@ impl KindWatch {
         }
         // The version of what was listed comes after it.
         let listed = matches!(event, WatchEvent::Version(_));
-        take(&self.written, &self.generated, &self.kind, event);
+        take(&self.written, &self.generated, &self.kind, let_in(&self.onboarding, event));
         let mut unlisted = self.unlisted.lock().unwrap_or_else(PoisonError::into_inner);
         if listed && unlisted.remove(&self.kind) && unlisted.is_empty() {
             self.written.set_synced();
             self.generated.set_synced();
         }
         !self.stop.is_cancelled()
+    }
+}
+
+/// The same, where a cluster of Cluster API that does not count is one that is not there.
+fn let_in(onboarding: &Onboarding, event: WatchEvent) -> WatchEvent {
+    match event {
+        WatchEvent::Listed(mut objects) => {
+            objects.retain(|object| onboarding.lets_in(object));
+            WatchEvent::Listed(objects)
+        }
+        WatchEvent::Applied(object) if !onboarding.lets_in(&object) => WatchEvent::Deleted(object),
+        event => event,
     }
 }
 
@@ -316,6 +331,34 @@ mod tests {
         inventory["metadata"]["labels"] = json!({INVENTORY: "local"});
         assert!(fixture.take(WatchEvent::Applied(inventory.clone())).is_empty());
         assert!(fixture.take(WatchEvent::Listed(vec![inventory])).is_empty());
+    }
+
+    #[test]
+    fn where_an_annotation_is_needed_a_cluster_api_cluster_without_it_is_not_there() {
+        let (mut fixture, onboarding) = (Fixture::new(), "onboard".parse::<Onboarding>().unwrap());
+        let cluster = |name: &str, annotations: Value| {
+            json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
+                "metadata": {"namespace": "n", "name": name, "annotations": annotations}})
+        };
+        let (with, without) = (|| json!({"onboard": "x"}), || json!({"other": "x"}));
+        let mut tell = |event| {
+            let kind = Gvk::new("cluster.x-k8s.io", "v1beta2", "Cluster");
+            take(&fixture.written, &fixture.generated, &kind, let_in(&onboarding, event));
+            let told = std::iter::from_fn(|| fixture.news.try_recv().ok());
+            told.map(|change| match change {
+                Change::Upsert(object) => format!("+{}", sluice_api::object::name(&object)),
+                Change::Delete(object) => format!("-{}", sluice_api::object::name(&object)),
+                Change::Listed(..) => String::new(),
+            })
+            .collect::<Vec<_>>()
+        };
+        let listed = vec![cluster("a", with()), cluster("b", without())];
+        assert_eq!(tell(WatchEvent::Listed(listed)), ["+a"]);
+        assert_eq!(tell(WatchEvent::Applied(cluster("b", without()))), [""; 0]);
+        assert_eq!(tell(WatchEvent::Applied(cluster("b", with()))), ["+b"]);
+        assert_eq!(tell(WatchEvent::Applied(cluster("a", without()))), ["-a"]);
+        assert_eq!(tell(WatchEvent::Listed(vec![cluster("b", without())])), ["-b"]);
+        assert_eq!(tell(WatchEvent::Applied(config_map("m", None))), ["+m"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use sluice_api::model::Onboarding;
 use sluice_api::{ClusterRef, ObjectKey};
 use sluice_bus::{
     Effects, InterestWriter, Lease, Outputs, ReadSpec, ShardSpec, Supervisor, Tally, drive, interest_feed,
@@ -80,6 +81,8 @@ pub struct Settings {
     pub auto_deploys: bool,
     /// How much of the fleet is withdrawn at once without anybody being asked.
     pub withdraw_guard: Option<WithdrawGuard>,
+    /// Which clusters of Cluster API are managed clusters.
+    pub onboarding: Onboarding,
 }
 
 /// Runs the renderer until the context stops.
@@ -90,7 +93,7 @@ pub async fn run(context: Context, client: Client, settings: Settings) -> anyhow
     // Said before the first wait ends: a process that waits for more is not ready in between.
     context.ready.wait_for(SALT);
     let history = settings.guards_history.then(|| History::new(&context, &client));
-    let (written, generated) = management::follow(&context, &client, history.as_ref());
+    let (written, generated) = management::follow(&context, &client, history.as_ref(), &settings.onboarding);
     let (synced, stop) = (written.clone(), context.tasks.stop());
     context.wait_for("the management cluster", async move { synced.synced().await });
     let told = Reporter::new(&context, "management");

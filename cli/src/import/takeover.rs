@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use sluice_api::{ClusterRef, Gvk, object};
 use sluice_deployer_core::Kept;
 use sluice_kube::{Raw, Trust, client_of_kubeconfig, resource_of, segment};
-use sluice_runtime::access_feed;
+use sluice_runtime::{Accepted, access_feed};
 use sluice_tasks::Tasks;
 use tokio_util::sync::CancellationToken;
 
@@ -112,7 +112,7 @@ fn told(error: &anyhow::Error) -> String {
 /// The clusters, and those that cannot be reached.
 async fn sites(client: &Client, request: &Request) -> anyhow::Result<(Vec<(ClusterRef, Site)>, Vec<Left>)> {
     let tasks = Tasks::new(CancellationToken::new());
-    let feed = access_feed(client, &tasks, true);
+    let feed = access_feed(client, &tasks, Accepted { proxies: true, ..Accepted::default() });
     crate::reach::in_time(std::time::Duration::from_secs(30), async {
         feed.synced().await;
         Ok(())

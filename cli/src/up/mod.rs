@@ -4,6 +4,7 @@ mod nats;
 mod repository;
 mod stages;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +12,14 @@ use std::time::Duration;
 use anyhow::Context as _;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use sluice_api::model::Onboarding;
 use sluice_dryrun::Sources;
 use sluice_inspect::Inspector;
 use sluice_inspect_rpc::{Settings, serve};
 use sluice_kube::management_client;
 use sluice_protocol::JournalEntry;
 use sluice_renderer::{ChartHosts, ChartSettings, WithdrawGuard};
-use sluice_runtime::{ForgetArgs, LogArgs, LogFormat, stop_on_signals_then};
+use sluice_runtime::{ForgetArgs, LogArgs, LogFormat, OnboardArgs, stop_on_signals_then};
 use sluice_simcluster::{FleetConfig, SimFleet};
 use sluice_tasks::Tasks;
 use sluice_tera::Workers;
@@ -79,6 +81,9 @@ pub(crate) struct Args {
     forget: ForgetArgs,
 
     #[command(flatten)]
+    onboarding: OnboardArgs,
+
+    #[command(flatten)]
     otlp: Otlp,
 
     /// Stages to run, separated by commas, or `none`.
@@ -113,18 +118,12 @@ impl Args {
         let examples = if self.no_examples { Examples::None } else { Examples::All };
         seed(&management, &self.managed(&fleet), examples).await?;
         let mirrors = repository::serve(&sources, &tasks).await?;
-        // Whoever runs this is the only tenant there is.
-        let (cache, hosts) = (Some(dir.join("charts")), ChartHosts::All);
-        let charts = ChartSettings { cache, mirrors, hosts, ..ChartSettings::default() };
-        // Simulated clusters begin anew each time, and the bus does not.
-        let guards_history = self.kubeconfig.is_some();
-        let withdraw_guard = Some(WithdrawGuard::USUAL);
-        let settings =
-            sluice_renderer::Settings { charts, guards_history, auto_deploys: true, withdraw_guard };
+        let settings = self.renderer(&dir, mirrors);
+        let onboarding = settings.onboarding.clone();
         let pipeline = stages::Pipeline::start(&self, nats.url(), &management, settings, &tasks).await?;
         let lines = pipeline.journal().await?;
         pipeline.ready(stop).await;
-        let inspect = inspect(&pipeline, management, &tasks).await?;
+        let inspect = inspect(&pipeline, (management, onboarding), &tasks).await?;
         self.otlp.clone().start(watch::channel(Ok(pipeline.bus())).1, &tasks);
         let addresses = [(reach::ADDRESS, nats.url()), (reach::INSPECT, inspect.clone())];
         if !stop.is_cancelled() {
@@ -149,6 +148,20 @@ impl Args {
         fleet.shutdown().await;
         nats.stop().await;
         Ok(tasks.verdict()?)
+    }
+
+    /// How renderers work here.
+    fn renderer(&self, dir: &Path, mirrors: BTreeMap<String, String>) -> sluice_renderer::Settings {
+        // Whoever runs this is the only tenant there is.
+        let (cache, hosts) = (Some(dir.join("charts")), ChartHosts::All);
+        sluice_renderer::Settings {
+            charts: ChartSettings { cache, mirrors, hosts, ..ChartSettings::default() },
+            // Simulated clusters begin anew each time, and the bus does not.
+            guards_history: self.kubeconfig.is_some(),
+            auto_deploys: true,
+            withdraw_guard: Some(WithdrawGuard::USUAL),
+            onboarding: self.onboarding.capi_onboard_annotation.clone(),
+        }
     }
 
     /// What is served here: the charts of `--sources`, and those of the examples.
@@ -225,9 +238,14 @@ fn to_try(kubeconfig: &Path) -> String {
 }
 
 /// Serves answers on a free port of the loopback interface; returns the address.
-async fn inspect(pipeline: &stages::Pipeline, management: Client, tasks: &Tasks) -> anyhow::Result<String> {
+async fn inspect(
+    pipeline: &stages::Pipeline,
+    (management, onboarding): (Client, Onboarding),
+    tasks: &Tasks,
+) -> anyhow::Result<String> {
     let settings = Settings { page: true, ..Settings::of_this_machine(Arc::new(Workers::new())) };
-    let serving = serve(settings, Inspector::new(Ok(pipeline.bus()), Ok(management)), tasks).await?;
+    let inspector = Inspector::new(Ok(pipeline.bus()), Ok(management)).with_onboarding(onboarding);
+    let serving = serve(settings, inspector, tasks).await?;
     Ok(format!("http://{}", serving.address))
 }
 

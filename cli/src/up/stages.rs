@@ -8,7 +8,7 @@ use sluice_bus::{Bus, journal};
 use sluice_deployer::PruneGuard;
 use sluice_protocol::{JournalEntry, Role};
 use sluice_renderer::Settings;
-use sluice_runtime::{CommonArgs, Context, Metrics, NatsArgs, Readiness, access_feed, serve};
+use sluice_runtime::{Accepted, CommonArgs, Context, Metrics, NatsArgs, Readiness, access_feed, serve};
 use sluice_tasks::{End, Once, Tasks};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -40,7 +40,7 @@ impl Pipeline {
         let (metrics, ready) = (Metrics::new(), Readiness::default());
         let admin = serve("127.0.0.1:0".parse()?, metrics.clone(), ready.clone(), tasks).await?;
         let mut stages = Vec::new();
-        let feed = access_feed(management, tasks, false);
+        let feed = access_feed(management, tasks, Accepted::from(settings.onboarding.clone()));
         let context = |role: Role, replica: usize| {
             let common = CommonArgs {
                 nats: NatsArgs::plain(nats.clone()),

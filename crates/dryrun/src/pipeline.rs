@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use sluice_api::cloud_event::is_event;
-use sluice_api::model::{Cluster, capi_cluster};
+use sluice_api::model::{Cluster, Onboarding, capi_cluster};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
 use sluice_matcher_core as matcher;
 use sluice_protocol::interest::{Complete, Interest};
@@ -55,6 +55,8 @@ pub struct Options {
     pub caches: renderer::Caches,
     /// Whether each object also says why it exists. It takes about as long as the rest.
     pub because: bool,
+    /// Which clusters of Cluster API are managed clusters.
+    pub onboarding: Onboarding,
 }
 
 impl Default for Options {
@@ -67,6 +69,7 @@ impl Default for Options {
             veil: None,
             caches: renderer::Caches::default(),
             because: false,
+            onboarding: Onboarding::default(),
         }
     }
 }
@@ -217,11 +220,12 @@ fn begin_rendering(
         None => (renderer, options.now),
     };
     let mut step = Step::at(now);
-    for object in input.management.iter().map(|object| Arc::new(registered(object))) {
+    let there = || input.management.iter().filter(|object| options.onboarding.lets_in(object));
+    for object in there().map(|object| Arc::new(registered(object))) {
         renderer.external(renderer::ExternalInput::Management(renderer::Change::Upsert(object)), &mut step);
     }
     let registers = |object: &&Value| matches!(object::text(object, &["kind"]), "SveltosCluster" | "Cluster");
-    for object in input.management.iter().filter(registers) {
+    for object in there().filter(registers) {
         let Some(cluster) = Cluster::read(&Arc::new(object.clone())) else { continue };
         let place = (cluster.id.namespace.clone(), cluster.id.name.clone());
         let objects = input.clusters.get(&place).map_or(&[][..], Vec::as_slice);

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::{Value, json};
-use sluice_dryrun::{Input, Output, build_at};
+use sluice_dryrun::{Input, Options, Output, build_at, build_with};
 
 const SETTINGS: &str = "apiVersion: v1
 kind: ConfigMap
@@ -82,4 +82,29 @@ fn a_namespace_that_is_left_missing_changes_nothing_of_what_is_computed() {
         error.contains("spec.policyRefs[0].skipNamespaceCreation: \"yes\" is not true or false"),
         "{error}"
     );
+}
+
+#[test]
+fn where_an_annotation_is_needed_only_clusters_of_cluster_api_with_it_get_something() {
+    let capi = |name: &str, annotations: Value| {
+        json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "spec": {},
+            "metadata": {"name": name, "namespace": "eu", "labels": {"env": "fv"}, "annotations": annotations}})
+    };
+    let management = vec![
+        capi("with", json!({"onboard-capi": "x"})),
+        capi("without", json!({})),
+        json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": "p"},
+            "spec": {"clusterSelector": {"matchLabels": {"env": "fv"}},
+                "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "content"}]}}),
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"objects.yaml": SETTINGS},
+            "metadata": {"name": "content", "namespace": "default"}}),
+    ];
+    let input = Input { management, ..Input::default() };
+    let on = |onboarding: &str| -> Vec<String> {
+        let options = Options { now: 0, onboarding: onboarding.parse().unwrap(), ..Options::default() };
+        let made = build_with(&input, &options).clusters;
+        made.into_iter().filter(|(_, objects)| !objects.is_empty()).map(|(name, _)| name).collect()
+    };
+    assert_eq!(on(""), ["eu/with", "eu/without"]);
+    assert_eq!(on("onboard-capi"), ["eu/with"]);
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use kube::Client;
 use serde_json::Value;
-use sluice_api::model::Cluster;
+use sluice_api::model::{Cluster, Onboarding};
 use sluice_api::{ClusterKind, ClusterRef, object};
 use sluice_bus::{Bus, journal, owners};
 use sluice_protocol::ProblemRow;
@@ -54,6 +54,7 @@ pub struct Inspector {
     bus: Reached<Bus>,
     management: Reached<Client>,
     builds: Arc<Semaphore>,
+    onboarding: Onboarding,
 }
 
 impl fmt::Debug for Inspector {
@@ -72,7 +73,14 @@ impl Inspector {
 
     /// Over what may come and go.
     pub fn following(bus: Reached<Bus>, management: Reached<Client>) -> Self {
-        Self { bus, management, builds: Arc::new(Semaphore::new(BUILDS)) }
+        let builds = Arc::new(Semaphore::new(BUILDS));
+        Self { bus, management, builds, onboarding: Onboarding::default() }
+    }
+
+    /// The same where these clusters of Cluster API are managed clusters.
+    #[must_use]
+    pub fn with_onboarding(self, onboarding: Onboarding) -> Self {
+        Self { onboarding, ..self }
     }
 
     /// How an add-on came to be.
@@ -102,7 +110,10 @@ impl Inspector {
         if let (Err(bus), Err(management)) = (&bus, &management) {
             return Err(InspectError::Away(format!("the bus: {bus}; the management cluster: {management}")));
         }
-        let facts = Box::pin(gather(bus.as_ref().map_err(Clone::clone), management, question)).await;
+        let mut facts = Box::pin(gather(bus.as_ref().map_err(Clone::clone), management, question)).await;
+        if let Ok(there) = &mut facts.management {
+            there.retain(|object| self.onboarding.lets_in(object));
+        }
         match (&facts.on_bus, &facts.management) {
             (Err(bus), Err(management)) => Err(InspectError::Away(format!("{bus}; {management}"))),
             _ => Ok(explain(&facts, question)),
@@ -199,9 +210,12 @@ impl Inspector {
         })?;
         // Each step has the turn with it: who has asked may have gone while it works.
         let (meant, turn) = in_a_thread(move || (meant(), turn)).await?;
-        let (meant, client, bus) = (meant?, self.management()?, self.bus()?);
+        let (mut meant, client, bus) = (meant?, self.management()?, self.bus()?);
         let work = manifests(&client);
-        let there = in_time_of(LONG_PATIENCE, "the management cluster", work).await?;
+        let mut there = in_time_of(LONG_PATIENCE, "the management cluster", work).await?;
+        for objects in [&mut there, &mut meant.management] {
+            objects.retain(|object| self.onboarding.lets_in(object));
+        }
         is_registered(only.as_ref(), &there)?;
         let held = in_time_of(LONG_PATIENCE, "the bus", held(&bus)).await?;
         let built = in_a_thread(move || (difference(there, held, meant, only.as_ref()), turn)).await?;

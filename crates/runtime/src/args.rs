@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use sluice_api::model::Onboarding;
 use sluice_bus::BusOptions;
 use sluice_protocol::Role;
 
+use crate::clusters::Accepted;
 use crate::keys;
 use crate::nats::NatsArgs;
 
@@ -60,6 +62,28 @@ pub struct AccessArgs {
     /// may never name.
     #[arg(long, env = "SLUICE_ALLOW_KUBECONFIG_PROXIES")]
     pub allow_kubeconfig_proxies: bool,
+}
+
+/// Which clusters of Cluster API are managed clusters.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct OnboardArgs {
+    /// Clusters of Cluster API count as managed clusters only when they have this annotation, whatever its value. All stages must be
+    /// told the same.
+    #[arg(
+        long,
+        env = "SLUICE_CAPI_ONBOARD_ANNOTATION",
+        value_name = "ANNOTATION",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub capi_onboard_annotation: Onboarding,
+}
+
+impl AccessArgs {
+    /// Which registrations count, and what they may say.
+    pub fn accepted(&self, onboarding: OnboardArgs) -> Accepted {
+        Accepted { proxies: self.allow_kubeconfig_proxies, onboarding: onboarding.capi_onboard_annotation }
+    }
 }
 
 /// The same where nobody says otherwise.

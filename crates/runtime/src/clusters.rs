@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::Client;
 use kube::runtime::watcher;
 use sluice_api::ClusterRef;
-use sluice_api::model::Guards;
+use sluice_api::model::{Guards, Onboarding};
 use sluice_bus::{Feed, now_micros};
 use sluice_kube::{Trust, WatchEvent, remedy_of_denial, watch};
 use sluice_protocol::{About, Problem};
@@ -36,6 +36,22 @@ pub struct Access {
     pub checks: Guards,
 }
 
+/// Which registrations count, and what they may say.
+#[derive(Clone, Debug, Default)]
+pub struct Accepted {
+    /// Whether kubeconfigs may name a proxy.
+    pub proxies: bool,
+    /// Which clusters of Cluster API count.
+    pub onboarding: Onboarding,
+}
+
+/// Without proxies.
+impl From<Onboarding> for Accepted {
+    fn from(onboarding: Onboarding) -> Self {
+        Self { proxies: false, onboarding }
+    }
+}
+
 // D-1063: a pause may have an end, and clusters may have a window.
 /// A clock may be set: whose pause ends later is looked at again after this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
@@ -46,25 +62,25 @@ pub type ClusterFeed = Feed<ClusterRef, Access>;
 /// Who is told that the management cluster cannot be watched, and by which of its clusters; nobody where there is no bus.
 type Told = Option<(Reporter, String)>;
 
-/// Follows registrations and Secrets until the process stops. `proxies` is whether kubeconfigs may name a proxy.
-pub fn access_feed(client: &Client, tasks: &Tasks, proxies: bool) -> ClusterFeed {
-    follow(client, tasks, proxies, &None)
+/// Follows registrations and Secrets until the process stops.
+pub fn access_feed(client: &Client, tasks: &Tasks, accepted: Accepted) -> ClusterFeed {
+    follow(client, tasks, accepted, &None)
 }
 
 /// The same for a stage, whose problem it is where they cannot be followed. A stage that may speak `of` one cluster only names it.
 pub fn access_feed_of(
     context: &Context,
     client: &Client,
-    proxies: bool,
+    accepted: Accepted,
     of: Option<&ClusterRef>,
 ) -> ClusterFeed {
     let reporter = Reporter::new(context, "management");
     let cluster = of.map(ToString::to_string).unwrap_or_default();
-    follow(client, &context.tasks, proxies, &Some((reporter, cluster)))
+    follow(client, &context.tasks, accepted, &Some((reporter, cluster)))
 }
 
-fn follow(client: &Client, tasks: &Tasks, proxies: bool, told: &Told) -> ClusterFeed {
-    let registrations = Registrations::allowing(proxies);
+fn follow(client: &Client, tasks: &Tasks, accepted: Accepted, told: &Told) -> ClusterFeed {
+    let registrations = Registrations::accepting(accepted);
     let (feed, state) = (ClusterFeed::new(), Arc::new(Mutex::new(registrations)));
     let changed = Arc::new(Notify::new());
     tasks.keep(Kept::Pauses, {
@@ -173,7 +189,7 @@ mod tests {
         let context = kit::context(&server, Role::Deployer, &tasks).await;
         let mut problems = sluice_bus::problem_feed(&context.bus, CancellationToken::new()).subscribe();
         let api = refusing(1);
-        let feed = access_feed_of(&context, &api.client(), false, None);
+        let feed = access_feed_of(&context, &api.client(), Accepted::default(), None);
         let open = kit::told(&mut problems, |row| !row.error.is_empty()).await;
         assert_eq!((open.stage.as_str(), open.cluster.as_str()), ("deployer", ""));
         assert_eq!(open.object, "watch of v1/Secret in the management cluster");

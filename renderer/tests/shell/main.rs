@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::{Value, json};
-use sluice_api::model::NAMESPACE;
+use sluice_api::model::{NAMESPACE, Onboarding};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, object};
 use sluice_bus::{Bus, ReadSpec, interest_feed, look, problem_feed};
 use sluice_kube::client_of_kubeconfig;
@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 mod charts;
 mod log;
+mod onboarding;
 
 const MANAGEMENT: &str = "management";
 const LIB: &str = "lib.projectsveltos.io/v1beta1";
@@ -30,13 +31,14 @@ fn cluster() -> ClusterRef {
 struct Stand {
     server: Server,
     fleet: SimFleet,
+    onboarding: Onboarding,
 }
 
 impl Stand {
     async fn start() -> Self {
         log::watch(charts::SECRETS);
         let fleet = SimFleet::start(FleetConfig::default()).await.unwrap();
-        let place = Self { server: Server::start(), fleet };
+        let place = Self { server: Server::start(), fleet, onboarding: Onboarding::default() };
         sluice_api::crd::all().into_iter().for_each(|crd| place.put(crd));
         place.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}));
         place.put(json!({"apiVersion": LIB, "kind": "SveltosCluster",
@@ -95,7 +97,13 @@ impl Stand {
         let client = client_of_kubeconfig(&self.fleet.kubeconfig(&[MANAGEMENT]), sluice_kube::Trust::Own)
             .await
             .unwrap();
-        let settings = Settings { charts, guards_history: true, auto_deploys: true, withdraw_guard: None };
+        let settings = Settings {
+            charts,
+            guards_history: true,
+            auto_deploys: true,
+            withdraw_guard: None,
+            onboarding: self.onboarding.clone(),
+        };
         let renderer = async |context| Box::pin(sluice_renderer::run(context, client, settings)).await;
         let script = async |context: &Context| script(&context.bus).await;
         Box::pin(kit::with_stage(&self.server, Role::Renderer, renderer, script)).await;

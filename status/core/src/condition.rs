@@ -12,8 +12,10 @@ use sluice_protocol::{About, ProblemRow};
 
 /// The condition that says whether an object does what it says.
 pub(crate) const CONDITION: &str = "Ready";
+/// The condition that says whether more clusters will have it, or not, without anybody's doing.
+pub(crate) const PROGRESSING: &str = "Progressing";
 /// Reason of the condition, and the mark by which it is recognised as Sluice's.
-const REASON: &str = "Problem";
+pub(crate) const REASON: &str = "Problem";
 /// Reason of the condition where nothing is wrong with an EventSource, a set or a cluster.
 const WELL: &str = "NoProblem";
 /// Reason of the condition where a cluster says that something could not be applied, and no problem is known.
@@ -131,8 +133,19 @@ fn is_called_down(status: &Value) -> bool {
 
 /// The condition of a status that says whether all is well, by whomever.
 pub(crate) fn own_condition(status: &Value) -> Option<&Value> {
+    condition_of(status, CONDITION)
+}
+
+/// The condition of this type, by whomever.
+pub(crate) fn condition_of<'s>(status: &'s Value, kind: &str) -> Option<&'s Value> {
     let conditions = status.get("conditions").and_then(Value::as_array);
-    conditions.into_iter().flatten().find(|one| object::text(one, &["type"]) == CONDITION)
+    conditions.into_iter().flatten().find(|one| object::text(one, &["type"]) == kind)
+}
+
+/// Whether a status has these conditions of another one: those of others count for nothing.
+pub(crate) fn has_conditions(status: &Value, wanted: &Value) -> bool {
+    let wanted = wanted.get("conditions").and_then(Value::as_array);
+    wanted.into_iter().flatten().all(|one| condition_of(status, object::text(one, &["type"])) == Some(one))
 }
 
 /// Whether a status says something that was written by [`status`].
@@ -142,23 +155,21 @@ pub(crate) fn is_judged(status: &Value) -> bool {
 
 /// The condition in a status that [`wrong`] has made.
 pub(crate) fn judgement(status: &Value) -> Option<&Value> {
-    let conditions = status.get("conditions").and_then(Value::as_array);
-    conditions.into_iter().flatten().find(|condition| {
-        object::text(condition, &["type"]) == CONDITION && object::text(condition, &["reason"]) == REASON
-    })
+    own_condition(status).filter(|condition| object::text(condition, &["reason"]) == REASON)
 }
 
-/// What a status complains about.
+/// What a status complains about, without how many clusters have it: that changes with each of them, and nobody needs to be told
+/// each time.
 pub(crate) fn complaint(status: &Value) -> Option<&str> {
-    let conditions = status.get("conditions").and_then(Value::as_array);
-    let text = |condition: &Value, field: &str| object::text(condition, &[field]).to_owned();
-    let is_complaint = |condition: &&Value| {
-        text(condition, "type") == CONDITION
-            && text(condition, "status") == "False"
-            && [REASON, FAILED].contains(&text(condition, "reason").as_str())
+    let text = |condition: &'static str, field: &str| {
+        condition_of(status, condition).map_or("", |condition| object::text(condition, &[field]))
     };
-    let found = conditions.into_iter().flatten().find(is_complaint)?;
-    Some(object::text(found, &["message"]))
+    if text(CONDITION, "status") != "False" || ![REASON, FAILED].contains(&text(CONDITION, "reason")) {
+        return None;
+    }
+    let message = text(CONDITION, "message");
+    let without = message.strip_suffix(text(PROGRESSING, "message"));
+    Some(without.and_then(|rest| rest.strip_suffix('\n')).unwrap_or(message))
 }
 
 fn texts(problems: &[&ProblemRow]) -> String {

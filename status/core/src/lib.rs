@@ -1,7 +1,7 @@
 //! What users' objects say of themselves: the core beside the renderer's that writes their status, without IO or clock.
 //!
 //! ```text
-//! condition ◄─ object, dependencies ◄─ rollout ◄─ status, event ◄─ statuses
+//! condition ◄─ object, dependencies ◄─ rollout ◄─ standing ◄─ status, event ◄─ statuses
 //!     └─ cluster_set: what ClusterSets and Sets say, for the renderer, which decides what they select
 //! ```
 
@@ -15,6 +15,7 @@ mod event;
 mod labels;
 mod object;
 mod rollout;
+mod standing;
 mod status;
 mod statuses;
 

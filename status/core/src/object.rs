@@ -18,6 +18,9 @@ use crate::labels::Labels;
 /// A profile on a cluster, and the shard of the renderer that it is for.
 pub(crate) type RowKey = (ClusterRef, Shard, ProfileId);
 
+/// A stage, a cluster, and what they say something about.
+type Told = (String, String, String);
+
 /// What is known of one object.
 #[derive(Default)]
 pub(crate) struct KnownObject {
@@ -30,7 +33,9 @@ pub(crate) struct KnownObject {
     /// Digest of its spec.
     pub(crate) hash: String,
     /// By stage, cluster and what they are about.
-    pub(crate) problems: BTreeMap<(String, String, String), ProblemRow>,
+    pub(crate) problems: BTreeMap<Told, ProblemRow>,
+    /// The same of what goes to few clusters at a time, while it has not gone to all.
+    pub(crate) rollouts: BTreeMap<Told, ProblemRow>,
     /// Shared with whom else they count for: most have one, and a node of a tree has room for eleven.
     pub(crate) rows: BTreeMap<Arc<RowKey>, Arc<StatusRow>>,
     /// Of a cluster, which labels it has for selectors.
@@ -72,6 +77,34 @@ impl KnownObject {
     /// What it says, or should by now.
     pub(crate) fn before(&self) -> Option<&Value> {
         self.wanted.as_ref().or(self.there.as_ref())
+    }
+
+    /// Takes a problem, or its end. What is only to be known is not wrong.
+    pub(crate) fn tell(&mut self, row: ProblemRow) {
+        let about = (row.stage.clone(), row.cluster.clone(), row.object.clone());
+        let is_open = !row.error.is_empty();
+        if is_open && row.left > 0 {
+            self.rollouts.insert(about.clone(), row.clone());
+        } else {
+            self.rollouts.remove(&about);
+        }
+        if is_open && row.severity.is_error() {
+            self.problems.insert(about, row);
+        } else {
+            self.problems.remove(&about);
+        }
+    }
+
+    /// So many clusters have not got yet what goes to few at a time. That of an event is said of the cluster where the event is.
+    pub(crate) fn left(&self) -> usize {
+        let whole = self.rollouts.values().filter(|row| row.cluster.is_empty());
+        usize::try_from(whole.map(|row| row.left).sum::<u64>()).unwrap_or(usize::MAX)
+    }
+
+    /// What is said of it while nothing is wrong with it, as people read it: who is updated, and what it waits for.
+    pub(crate) fn rolled_out(&self) -> Option<String> {
+        let whole = self.rollouts.values().find(|row| row.cluster.is_empty());
+        whole.map(|row| condition::clipped(&condition::line(row), condition::LONGEST))
     }
 
     /// Whether something that was said here does not hold any more.

@@ -94,6 +94,8 @@ impl Rollout {
             let place = if source == destination { String::new() } else { format!("on {destination}: ") };
             rollout.take(source, row, &place);
         }
+        let rolled_out = known.rollouts.values().filter_map(|row| row.cluster.parse::<ClusterRef>().ok());
+        rolled_out.for_each(|source| rollout.wait(&source));
         rollout.take_problems(known.problems.values());
         rollout
     }

@@ -1,17 +1,17 @@
 //! The status of a trigger or a profile as JSON.
 
 use serde_json::{Map, Value, json};
-use sluice_api::model::{PAUSED, SUSPEND};
-use sluice_api::{ClusterRef, ObjectKey, few, object};
+use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::ProblemRow;
 
-use crate::condition::{self, CONDITION, FAILED, LONGEST, clipped, own_condition, reference, timestamp};
+use crate::condition::{LONGEST, clipped, has_conditions, reference};
 use crate::object::KnownObject;
 use crate::rollout::{OnCluster, Phase, Rollout, Shape};
+use crate::standing;
 
 // D-0606: a status lists at most 500 clusters.
 /// A status lists no more clusters than this: the worst are kept.
-const CLUSTERS: usize = 500;
+pub(crate) const CLUSTERS: usize = 500;
 /// Bytes that all messages of one status may have together.
 const MESSAGES: usize = 256 * 1024;
 
@@ -64,7 +64,7 @@ pub(crate) fn of(rollout: &Rollout, known: &KnownObject, problems: &[&ProblemRow
             }
         }
     }
-    status.insert("conditions".into(), json!([condition(rollout, known, problems, now)]));
+    status.insert("conditions".into(), standing::conditions(rollout, known, problems, now));
     status.into()
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn is_news(known: &KnownObject, key: &ObjectKey, status: &Value) -> b
 /// Whether a status says this already; conditions of others count for nothing.
 pub(crate) fn says(there: &Value, wanted: &Value) -> bool {
     FIELDS.iter().all(|field| match *field {
-        "conditions" => own_condition(there) == own_condition(wanted),
+        "conditions" => has_conditions(there, wanted),
         field => there.get(field) == wanted.get(field),
     })
 }
@@ -88,11 +88,7 @@ pub(crate) fn says(there: &Value, wanted: &Value) -> bool {
 fn is_missing(there: Option<&Value>, wanted: &Value) -> bool {
     let said = |(field, value): (&String, &Value)| {
         let Some(there) = there else { return false };
-        if field == "conditions" {
-            own_condition(there) == own_condition(wanted)
-        } else {
-            there.get(field) == Some(value)
-        }
+        if field == "conditions" { has_conditions(there, wanted) } else { there.get(field) == Some(value) }
     };
     wanted.as_object().is_some_and(|fields| !fields.iter().all(said))
 }
@@ -124,63 +120,4 @@ fn info(cluster: &ClusterRef, at: &OnCluster, known: &KnownObject, message: Stri
         info["failureMessage"] = message.into();
     }
     info
-}
-
-fn condition(rollout: &Rollout, known: &KnownObject, problems: &[&ProblemRow], now: i64) -> Value {
-    if let Some(condition) = condition::condition(problems) {
-        return condition;
-    }
-    let (state, reason, mut message) = summary(rollout);
-    if rollout.at.len().max(rollout.destinations.len()) > CLUSTERS {
-        message.push_str(&format!("; lists of clusters end after {CLUSTERS}"));
-    }
-    let before = known.before().and_then(own_condition);
-    let since = before.filter(|one| object::text(one, &["status"]) == state);
-    let since = since.map(|one| object::text(one, &["lastTransitionTime"])).filter(|time| !time.is_empty());
-    json!({
-        "type": CONDITION,
-        "status": state,
-        "reason": reason,
-        "message": message,
-        "lastTransitionTime": since.map_or_else(|| timestamp(now), str::to_owned),
-    })
-}
-
-/// Whether all is well, a word for why, and a text.
-fn summary(rollout: &Rollout) -> (&'static str, &'static str, String) {
-    if rollout.suspended {
-        let annotation = if rollout.shape == Shape::Trigger { SUSPEND } else { PAUSED };
-        let text = format!("what is there stays as it is; remove the annotation {annotation} to go on");
-        return ("Unknown", "Suspended", text);
-    }
-    let are = |phase: Phase| rollout.at.iter().filter(move |(_, at)| at.phase == phase);
-    let failed: Vec<_> = are(Phase::Failed).map(|(cluster, _)| cluster).collect();
-    if !failed.is_empty() {
-        let texts: Vec<String> = are(Phase::Failed)
-            .map(|(cluster, at)| {
-                let lines: Vec<_> = at.errors.iter().map(String::as_str).collect();
-                format!("{cluster}: {}", lines.join("; "))
-            })
-            .collect();
-        return ("False", FAILED, clipped(&texts.join("\n"), LONGEST));
-    }
-    let open: Vec<_> =
-        are(Phase::Provisioning).chain(are(Phase::Removing)).map(|(cluster, _)| cluster).collect();
-    if open.is_empty() {
-        return ("True", "Provisioned", counted(rollout.matching.len()));
-    }
-    if rollout.dry_run {
-        return ("False", "DryRun", "syncMode is DryRun: nothing is applied".into());
-    }
-    let (count, all) = (open.len(), rollout.at.len());
-    let text = format!("{count} of {all} clusters are not done yet: {}", few(", ", open));
-    ("False", "Provisioning", text)
-}
-
-fn counted(matching: usize) -> String {
-    match matching {
-        0 => "no cluster is selected".to_owned(),
-        1 => "everything is in place for 1 cluster".to_owned(),
-        count => format!("everything is in place for {count} clusters"),
-    }
 }

@@ -163,14 +163,7 @@ impl Statuses {
     pub fn problem(&mut self, row: ProblemRow, now: i64) {
         let Some(key) = condition::concerned(&row).filter(|key| self.is_mine(key)) else { return };
         let key = self.shared(key);
-        let about = (row.stage.clone(), row.cluster.clone(), row.object.clone());
-        let known = self.known(&key);
-        // What is only to be known is not wrong.
-        if row.error.is_empty() || !row.severity.is_error() {
-            known.problems.remove(&about);
-        } else {
-            known.problems.insert(about, row);
-        }
+        self.known(&key).tell(row);
         self.look_at(&key, now);
     }
 

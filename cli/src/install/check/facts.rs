@@ -11,7 +11,7 @@ use sluice_api::model::NAMESPACE;
 use sluice_bus::{BusReport, check, problem_feed};
 use sluice_kube::{Discovered, Raw, Trust, client_of_kubeconfig, discover, resource_of};
 use sluice_protocol::Role;
-use sluice_runtime::access_feed;
+use sluice_runtime::{Accepted, access_feed};
 use sluice_tasks::Tasks;
 
 use super::Args;
@@ -207,7 +207,7 @@ async fn rights(client: &Client, args: &Args) -> Result<Vec<(Need, bool)>, Strin
 
 async fn clusters(client: &Client, tasks: &Tasks) -> Result<Vec<ClusterFacts>, String> {
     use futures::StreamExt as _;
-    let feed = access_feed(client, tasks, true);
+    let feed = access_feed(client, tasks, Accepted { proxies: true, ..Accepted::default() });
     in_time(async {
         feed.synced().await;
         Ok(())

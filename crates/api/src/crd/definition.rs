@@ -52,9 +52,10 @@ impl Definition {
         self
     }
 
-    /// Adds the column that says what is wrong.
+    /// Adds the columns that say whether all is well, and what is wrong.
     pub(super) fn problem(self) -> Self {
-        self.column("Problem", "string", r#".status.conditions[?(@.type=="Ready")].message"#)
+        let ready = self.column("Ready", "string", r#".status.conditions[?(@.type=="Ready")].status"#);
+        ready.column("Problem", "string", r#".status.conditions[?(@.type=="Ready")].message"#)
     }
 
     /// Adds the column with the age.

@@ -33,6 +33,8 @@ pub struct Fault {
     pub severity: Severity,
     /// What kind of fault it is.
     pub class: Class,
+    /// So many clusters have not got yet what goes to few of them at a time.
+    pub left: u64,
     /// The words for people.
     pub text: String,
 }
@@ -68,7 +70,7 @@ impl Class {
 impl Fault {
     /// Something cannot be done. Whatever the text says, nothing more is known of it.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, class: Class::Other, text: text.into() }
+        Self { severity: Severity::Error, class: Class::Other, left: 0, text: text.into() }
     }
 
     /// The same because a limit was reached, or not: the error that it is made of knows.
@@ -80,6 +82,12 @@ impl Fault {
     /// Something that people should know of what is as it should be.
     pub fn note(text: impl Into<String>) -> Self {
         Self { severity: Severity::Note, ..Self::new(text) }
+    }
+
+    /// The same of what so many clusters have not got yet.
+    #[must_use]
+    pub fn left(self, clusters: usize) -> Self {
+        Self { left: u64::try_from(clusters).unwrap_or(u64::MAX), ..self }
     }
 
     /// The same, with where it is: `place: text`.
@@ -102,6 +110,7 @@ impl Fault {
         faults.into_iter().reduce(|all, next| Self {
             severity: all.severity,
             class: if all.class.is_other() { next.class } else { all.class },
+            left: all.left.saturating_add(next.left),
             text: format!("{}; {next}", all.text),
         })
     }
@@ -139,6 +148,8 @@ mod tests {
         assert_eq!(all, Some(Fault::of(true, "b; c; note: a")));
         let notes = Fault::all([Fault::note("a"), Fault::note("b")]);
         assert_eq!(notes.map(|all| all.to_string()), Some("note: a; note: b".to_owned()));
+        let left = Fault::all([Fault::note("a"), Fault::note("b").left(3)]);
+        assert_eq!(left, Some(Fault::note("a; note: b").left(3)));
     }
 
     #[test]

@@ -43,6 +43,9 @@ pub struct ProblemRow {
     /// What kind of fault it is.
     #[serde(default, skip_serializing_if = "Class::is_other")]
     pub class: Class,
+    /// So many clusters have not got yet what goes to few of them at a time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left: u64,
     /// What is wrong and what to do; empty when it is resolved.
     pub error: String,
     /// Since when, microseconds since 1970.
@@ -80,7 +83,7 @@ impl Problem {
 impl ProblemRow {
     /// The row of a problem that was met for the first time.
     pub fn new(stage: &str, cluster: &str, about: About, fault: impl Into<Fault>, since: i64) -> Self {
-        let Fault { severity, class, text } = fault.into();
+        let Fault { severity, class, left, text } = fault.into();
         Self {
             stage: stage.to_owned(),
             cluster: cluster.to_owned(),
@@ -88,6 +91,7 @@ impl ProblemRow {
             about: Some(about),
             severity,
             class,
+            left,
             error: text,
             since,
             attempts: 1,
@@ -103,6 +107,11 @@ impl ProblemRow {
     pub fn text(&self) -> String {
         self.severity.with(&self.error)
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use sluice_api::model::{Cluster, Guards, KubeconfigRef, LIB_GROUP, Pause, capi_cluster};
 use sluice_api::{ClusterRef, Gvk, object};
 
-use super::{Access, ClusterFeed};
+use super::{Accepted, Access, ClusterFeed};
 use sluice_kube::{Trust, WatchEvent, remedy_of_denial};
 
 /// A kind that says something of clusters.
@@ -25,8 +25,7 @@ pub(super) enum RegistrationKind {
 /// The registrations and Secrets that were seen, put together when a cluster is asked for.
 #[derive(Default)]
 pub(super) struct Registrations {
-    /// Whether kubeconfigs may name a proxy.
-    proxies: bool,
+    accepted: Accepted,
     clusters: BTreeMap<(RegistrationKind, ClusterRef), Registration>,
     /// By namespace and name. Data is kept of what may be a kubeconfig, by its text or by its name: other Secrets can be
     /// many and large.
@@ -67,9 +66,9 @@ impl RegistrationKind {
 // === impl Registrations ===
 
 impl Registrations {
-    /// Nothing is registered yet; `proxies` is whether kubeconfigs may name one.
-    pub(super) fn allowing(proxies: bool) -> Self {
-        Self { proxies, ..Self::default() }
+    /// Nothing is registered yet.
+    pub(super) fn accepting(accepted: Accepted) -> Self {
+        Self { accepted, ..Self::default() }
     }
 
     /// Takes what a watch says; `feed` learns the accesses that are others now. `now` is microseconds since 1970, here and below.
@@ -169,7 +168,7 @@ impl Registrations {
             return Touched::UsersOf(namespace, name);
         }
         let Some(cluster) = Cluster::read(&Arc::new(object)) else { return Touched::None };
-        if !cluster.is_registered() {
+        if !self.accepted.onboarding.registers(&cluster) {
             let was = self.clusters.remove(&(kind, cluster.id.clone())).is_some();
             return if was { Touched::Cluster(kind, cluster.id) } else { Touched::None };
         }
@@ -188,7 +187,7 @@ impl Registrations {
         let named = &registered.kubeconfig;
         let secret = self.secrets.get(&(id.namespace.clone(), named.secret.clone()));
         let kubeconfig = Some(kubeconfig(named, secret).map(Into::into));
-        let trust = Trust::Registered { proxies: self.proxies };
+        let trust = Trust::Registered { proxies: self.accepted.proxies };
         let paused = registered.pause.at(now).is_some();
         let checks = registered.checks.clone();
         let access = Access { cluster: id.clone(), kubeconfig, trust, paused, checks };
@@ -342,6 +341,29 @@ mod tests {
         assert_eq!(fixture.access("w"), Some(Ok(KUBECONFIG.to_owned())));
         fixture.take(RegistrationKind::Capi, WatchEvent::Listed(vec![capi(false)]));
         assert_eq!(fixture.access("w"), None);
+    }
+
+    #[test]
+    fn where_an_annotation_is_needed_a_cluster_api_cluster_comes_with_it_and_goes_with_it() {
+        let capi = |annotations: Value| {
+            json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "spec": {}, "status": {"controlPlaneReady": true},
+                "metadata": {"namespace": "default", "name": "w", "annotations": annotations}})
+        };
+        let with = || capi(json!({"onboard-capi": "yes"}));
+        let kubeconfig = secret("w-kubeconfig", &[("value", KUBECONFIG)]);
+        let mut fixture = Fixture::listed(vec![cluster("a", json!({}))], vec![kubeconfig]);
+        fixture.registrations.accepted.onboarding = "onboard-capi".parse().unwrap();
+        fixture.take(RegistrationKind::Capi, WatchEvent::Applied(capi(json!({}))));
+        assert_eq!(fixture.access("w"), None);
+        fixture.take(RegistrationKind::Capi, WatchEvent::Applied(with()));
+        assert_eq!(fixture.access("w"), Some(Ok(KUBECONFIG.to_owned())));
+        fixture.take(RegistrationKind::Capi, WatchEvent::Applied(capi(json!({}))));
+        assert_eq!(fixture.access("w"), None);
+        fixture.take(RegistrationKind::Capi, WatchEvent::Listed(vec![with()]));
+        assert!(fixture.access("w").is_some());
+        fixture.take(RegistrationKind::Capi, WatchEvent::Listed(vec![capi(json!({"other": "yes"}))]));
+        assert_eq!(fixture.access("w"), None);
+        assert!(fixture.access("a").is_some(), "a SveltosCluster needs none");
     }
 
     #[test]

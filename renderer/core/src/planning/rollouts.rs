@@ -335,6 +335,7 @@ impl Progress {
     /// What is said of it. It is wrong only where it does not go on by itself for a reason that its user may not know.
     fn fault(&self) -> Fault {
         let Self { all, done, updating, failed, away, waiting, left: _, stop } = self;
+        let left = all.saturating_sub(*done);
         let mut text = format!("{ROLLOUT}{done} of {all} clusters have it");
         let mut add = |count: usize, what: &str, which: &[ClusterRef]| {
             if count > 0 {
@@ -346,14 +347,15 @@ impl Progress {
         add(failed.len(), "failed", failed);
         add(*waiting, "wait for their turn", &[]);
         add(away.len(), "are passed over, paused or away", away);
-        match stop {
+        let fault = match stop {
             None => Fault::note(text),
             Some(stop) => {
                 text.push_str("; ");
                 text.push_str(&stop.to_string());
                 if stop.is_wrong() { Fault::new(text) } else { Fault::note(text) }
             }
-        }
+        };
+        fault.left(left)
     }
 }
 

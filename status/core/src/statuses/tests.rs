@@ -150,7 +150,10 @@ fn a_trigger_says_where_it_applies_and_what_became_of_it_there() {
     assert_eq!(status["clusterInfo"][1]["failureMessage"], "on sveltos:default/c: it is refused");
     let ready = &status["conditions"][0];
     assert_eq!((ready["status"].as_str(), ready["reason"].as_str()), (Some("False"), Some("Failed")));
-    assert_eq!(ready["message"], "sveltos:default/b: on sveltos:default/c: it is refused");
+    assert_eq!(
+        ready["message"],
+        "sveltos:default/b: on sveltos:default/c: it is refused\neverything is in place for 1 of 2 clusters; 1 failed"
+    );
 }
 
 #[test]
@@ -201,7 +204,10 @@ fn what_waits_and_what_still_goes_is_said() {
     let status = written(&mut statuses).unwrap();
     assert_eq!(infos(&status), [("a", "Provisioning"), ("b", "Provisioned"), ("c", "Removing")]);
     let message = status["conditions"][0]["message"].as_str().unwrap();
-    assert_eq!(message, "2 of 3 clusters are not done yet: sveltos:default/a, sveltos:default/c");
+    assert_eq!(
+        message,
+        "everything is in place for 1 of 2 clusters; 1 waits (sveltos:default/a), it is withdrawn from 1 (sveltos:default/c)"
+    );
     statuses.row(&row(&a, &event(&a), Some(State::Held), &[]), T0);
     statuses.row(&row(&c, &event(&c), None, &[]), T0);
     assert_eq!(infos(&written(&mut statuses).unwrap()), [("a", "Provisioning"), ("b", "Provisioned")]);
@@ -226,7 +232,7 @@ fn a_profile_says_which_clusters_have_its_present_form() {
     let status = written(&mut statuses).unwrap();
     assert_eq!(names(&status["updatedClusters"]["clusters"]), ["a", "b"]);
     assert_eq!(status["conditions"][0]["status"], "True");
-    assert_eq!(status["conditions"][0]["message"], "everything is in place for 2 clusters");
+    assert_eq!(status["conditions"][0]["message"], "2 of 2 clusters have it");
 }
 
 #[test]
@@ -273,7 +279,10 @@ fn a_role_request_says_what_became_of_it_as_triggers_do() {
     let status = &written["RoleRequest"];
     assert_eq!(names(&status["matchingClusters"]), ["a", "b"]);
     assert_eq!(infos(status), [("a", "Provisioned"), ("b", "Provisioning")]);
-    assert_eq!(status["conditions"][0]["message"], "no such role");
+    assert_eq!(
+        status["conditions"][0]["message"],
+        "no such role\n1 of 2 clusters have it; 1 waits (sveltos:default/b)"
+    );
     let profile = &written["ClusterProfile"];
     assert_eq!(names(&profile["updatingClusters"]["clusters"]), ["a", "b"], "it is another one");
 }
@@ -617,3 +626,5 @@ fn a_cluster_gets_its_labels_beside_its_status() {
     let writes = statuses.take_due(T0 + 2 * PERIOD + QUIET);
     assert_eq!(writes.labels.values().next().unwrap()["projectsveltos.io/k8s-version"], "v1.34.0");
 }
+
+mod standing;

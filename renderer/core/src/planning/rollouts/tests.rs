@@ -86,11 +86,13 @@ fn so_many_get_it_at_a_time_and_the_next_when_one_has_it() {
     assert_eq!(rollouts.go(&rollout(2), &all, 1), ["c00", "c01"]);
     let text = "note: rollout: 0 of 5 clusters have it, 2 are being updated (sveltos:n/c00, sveltos:n/c01), 3 wait for their turn";
     assert_eq!(rollouts.text().unwrap(), text);
+    assert_eq!(rollouts.fault(&cause()).map(|fault| fault.left), Some(5));
     assert!(rollouts.go(&rollout(2), &all, 2).is_empty());
     assert!(rollouts.said(1, 1, State::Provisioning, 3) && rollouts.go(&rollout(2), &all, 3).is_empty());
     assert!(rollouts.said(1, 1, State::Provisioned, 4));
     assert!(!rollouts.said(1, 1, State::Provisioned, 5), "it is no news");
     assert_eq!(rollouts.go(&rollout(2), &all, 5), ["c02"]);
+    assert_eq!(rollouts.fault(&cause()).map(|fault| fault.left), Some(4), "one has it");
     rollouts.said(2, 1, State::Provisioned, 6);
     rollouts.said(0, 1, State::Provisioned, 6);
     assert_eq!(rollouts.go(&rollout(2), &all, 6), ["c03", "c04"]);
