@@ -44,7 +44,7 @@ impl Stand {
     fn register(&self, paused: bool) {
         let kubeconfig = Some(Ok(Arc::from(self.fleet.kubeconfig(&["c"]))));
         self.feed
-            .put(cluster(), Access { cluster: cluster(), kubeconfig, trust: TRUST, paused, checks: None });
+            .put(cluster(), Access { cluster: cluster(), kubeconfig, trust: TRUST, paused, checks: None, renewal: None });
     }
 
     async fn management(&self) -> Client {
@@ -555,7 +555,7 @@ async fn a_registered_kubeconfig_runs_no_program() {
     let kubeconfig = Some(Ok(running(&trace)));
     place
         .feed
-        .put(cluster(), Access { cluster: cluster(), kubeconfig, trust: TRUST, paused: false, checks: None });
+        .put(cluster(), Access { cluster: cluster(), kubeconfig, trust: TRUST, paused: false, checks: None, renewal: None });
     place
         .deploy(async |bus| {
             let mut problems = problem_feed(bus, CancellationToken::new()).subscribe();
@@ -576,7 +576,7 @@ async fn a_kubeconfig_that_cannot_be_used_is_a_problem_until_it_can() {
     let broken = Some(Ok(Arc::from("clusters: 1")));
     place.feed.put(
         cluster(),
-        Access { cluster: cluster(), kubeconfig: broken, trust: TRUST, paused: false, checks: None },
+        Access { cluster: cluster(), kubeconfig: broken, trust: TRUST, paused: false, checks: None, renewal: None },
     );
     place
         .deploy(async |bus| {

@@ -16,6 +16,7 @@ mod newest;
 mod path;
 mod raw;
 mod registered;
+mod token;
 mod token_review;
 mod watch;
 
@@ -29,6 +30,8 @@ pub use list::{Listing, list, list_each, read};
 pub use newest::Watermark;
 pub use path::{only, segment};
 pub use raw::Raw;
+pub use registered::token::{TokenUser, token_user, with_token};
+pub use token::{Claims, GivenToken, may_request_token, request_token};
 pub use token_review::knows_token;
 pub use watch::{
     WatchEvent, resource_of, watch, watch_metadata, watch_some, watch_some_metadata, watch_versioned,

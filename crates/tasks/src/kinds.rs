@@ -85,6 +85,8 @@ kinds! {
         Capabilities: "capabilities" => Restart,
         /// Writes what is wrong with users' objects into their status. It looks at all of them again.
         Verdicts: "verdicts" => Restart,
+        /// Renews tokens of kubeconfigs. It looks again at when each is due.
+        Tokens: "tokens" => Restart,
         /// Asks managed clusters whether they were restored from a backup. It asks again, and what it was told is kept.
         Restores: "restores" => Restart,
         /// Keeps the metrics of shards up to date. It only reads.
