@@ -4,6 +4,7 @@
 
 mod apply;
 mod client;
+mod connection;
 mod definitions;
 mod denied;
 mod discovery;
@@ -22,6 +23,7 @@ mod watch;
 
 pub use apply::{NEVER, apply, apply_text};
 pub use client::{Trust, client_of_kubeconfig, management_client};
+pub use connection::Connection;
 pub use definitions::definitions;
 pub use denied::remedy_of_denial;
 pub use discovery::{Discovered, discover};

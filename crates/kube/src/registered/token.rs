@@ -62,11 +62,14 @@ pub fn with_token(text: &str, token: &str) -> Result<String, String> {
     Ok(file.to_string())
 }
 
-/// What a kubeconfig says beside the token of its current context, where it has one.
+/// What a kubeconfig says beside the token of its current context, where it has one and no other credentials.
 pub(crate) fn without_token(text: &str) -> Option<(Value, String)> {
-    let token = token_user(text).ok()?.token?;
-    let rest = with_token(text, "").ok()?.parse().ok()?;
-    Some((rest, token))
+    let mut file = document(text).ok()?;
+    let name = context(&file).ok()?.get("user").and_then(Value::as_str)?.to_owned();
+    let at = entry(&file, "users", &name, "the context's user").ok()?.at;
+    let user = file.pointer_mut(&format!("/users/{at}/user"))?.as_object_mut()?;
+    let Some(Value::String(token)) = user.remove("token") else { return None };
+    CREDENTIALS.iter().all(|field| !user.contains_key(*field)).then_some((file, token))
 }
 
 fn context(file: &Value) -> Result<&Value, String> {
@@ -135,6 +138,7 @@ mod tests {
         let (first, token) = without_token(&kubeconfig(json!({"token": "a"}))).unwrap();
         let (second, other) = without_token(&kubeconfig(json!({"token": "b"}))).unwrap();
         assert_eq!((first, token.as_str(), other.as_str()), (second, "a", "b"));
+        assert_eq!(without_token(&kubeconfig(json!({"token": "a", "client-key-data": "a"}))), None);
         assert_eq!(without_token(&kubeconfig(json!({"client-key-data": "a"}))), None);
     }
 }

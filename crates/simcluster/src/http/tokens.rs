@@ -27,7 +27,7 @@ pub fn answer(target: &Target, call: &Call) -> Result<Response, ApiError> {
     if call.method != Method::POST {
         return Err(ApiError::method_not_allowed());
     }
-    let mut request = body::parse(&call.body, &call.content_type)?;
+    let request = body::parse(&call.body, &call.content_type)?;
     let def = call.cluster.endpoint(&target.group, &target.version, &target.plural)?.def;
     let found = call.cluster.state().find(&def, &target.namespace, &target.name).cloned();
     let account = found.ok_or_else(|| ApiError::not_found(&def, &target.name))?;
@@ -46,11 +46,15 @@ pub fn answer(target: &Target, call: &Call) -> Result<Response, ApiError> {
         "sub": format!("system:serviceaccount:{}:{}", target.namespace, target.name),
         "kubernetes.io": {"namespace": target.namespace, "serviceaccount": account},
     });
-    request["apiVersion"] = "authentication.k8s.io/v1".into();
-    request["kind"] = "TokenRequest".into();
     let ends = Timestamp::from_second(ends.as_second()).unwrap_or(Timestamp::MAX).to_string();
-    request["status"] = json!({"token": token(&call.cluster, &claims), "expirationTimestamp": ends});
-    Ok(respond::json(201, &request))
+    let answer = json!({
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenRequest",
+        "metadata": {"namespace": target.namespace, "name": target.name},
+        "spec": request["spec"],
+        "status": {"token": token(&call.cluster, &claims), "expirationTimestamp": ends},
+    });
+    Ok(respond::json(201, &answer))
 }
 
 fn token(cluster: &Cluster, claims: &Value) -> String {

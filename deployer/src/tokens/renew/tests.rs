@@ -37,7 +37,7 @@ impl Fixture {
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "sluice"}}),
             json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": "sluice", "name": "robot"}}),
         ] {
-            fixture.fleet.apply("c", &object).unwrap();
+            fixture.fleet.apply("c", "test", object).unwrap();
         }
         fixture.register(&fixture.fleet.kubeconfig(&["c"]));
         fixture
@@ -47,7 +47,7 @@ impl Fixture {
         let data = json!({"kubeconfig": STANDARD.encode(kubeconfig), "other": "YQ=="});
         let secret = json!({"apiVersion": "v1", "kind": "Secret", "data": data,
             "metadata": {"namespace": "default", "name": "c-sveltos-kubeconfig", "labels": {"mine": "yes"}}});
-        self.fleet.apply("management", &secret).unwrap();
+        self.fleet.apply("management", "test", secret).unwrap();
     }
 
     fn secret(&self) -> Value {
@@ -129,7 +129,7 @@ async fn what_cannot_be_renewed_stays_as_it_is_and_says_why() {
     let error = fixture.renew(true).await.unwrap_err();
     assert!(error.contains("sluice/nobody") && error.contains("correct saNamespace and saName"), "{error}");
     fixture.renewal.name = "robot".into();
-    fixture.fleet.faults("c").reject_token(true);
+    fixture.fleet.faults("c").expire_token(true);
     let error = fixture.renew(true).await.unwrap_err();
     assert!(error.contains("register the cluster once more"), "{error}");
     assert_eq!(fixture.secret(), before);
