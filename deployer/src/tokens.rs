@@ -101,7 +101,8 @@ impl Tokens {
         let (management, access) = (self.shared.management.client(), self.shared.feed.get(&cluster));
         async move {
             let Some(access) = access else { return (cluster, Err(renew::GONE.to_owned())) };
-            let renew = renew::Renew { management, trust: access.trust, cluster: &cluster, renewal: &renewal };
+            let renew =
+                renew::Renew { management, trust: access.trust, cluster: &cluster, renewal: &renewal };
             let ended = renew.run(|| lease.is_held()).await;
             (cluster, ended)
         }

@@ -43,8 +43,10 @@ impl Stand {
 
     fn register(&self, paused: bool) {
         let kubeconfig = Some(Ok(Arc::from(self.fleet.kubeconfig(&["c"]))));
-        self.feed
-            .put(cluster(), Access { cluster: cluster(), kubeconfig, trust: TRUST, paused, checks: None, renewal: None });
+        self.feed.put(
+            cluster(),
+            Access { cluster: cluster(), kubeconfig, trust: TRUST, paused, checks: None, renewal: None },
+        );
     }
 
     async fn management(&self) -> Client {
@@ -553,9 +555,10 @@ async fn a_registered_kubeconfig_runs_no_program() {
     let (place, folder) = (Stand::start().await, tempfile::tempdir().unwrap());
     let trace = folder.path().join("trace");
     let kubeconfig = Some(Ok(running(&trace)));
-    place
-        .feed
-        .put(cluster(), Access { cluster: cluster(), kubeconfig, trust: TRUST, paused: false, checks: None, renewal: None });
+    place.feed.put(
+        cluster(),
+        Access { cluster: cluster(), kubeconfig, trust: TRUST, paused: false, checks: None, renewal: None },
+    );
     place
         .deploy(async |bus| {
             let mut problems = problem_feed(bus, CancellationToken::new()).subscribe();
@@ -576,7 +579,14 @@ async fn a_kubeconfig_that_cannot_be_used_is_a_problem_until_it_can() {
     let broken = Some(Ok(Arc::from("clusters: 1")));
     place.feed.put(
         cluster(),
-        Access { cluster: cluster(), kubeconfig: broken, trust: TRUST, paused: false, checks: None, renewal: None },
+        Access {
+            cluster: cluster(),
+            kubeconfig: broken,
+            trust: TRUST,
+            paused: false,
+            checks: None,
+            renewal: None,
+        },
     );
     place
         .deploy(async |bus| {

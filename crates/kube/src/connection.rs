@@ -11,7 +11,7 @@ use kube::client::Body;
 use serde_json::Value;
 
 use crate::client::{Trust, client_of_kubeconfig};
-use crate::registered::token::{without_token, with_token};
+use crate::registered::token::{with_token, without_token};
 use crate::token::Claims;
 
 /// A client, and of which kubeconfig it is.

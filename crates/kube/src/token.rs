@@ -85,7 +85,8 @@ pub async fn request_token(
     // As text: a client says in its log what it cannot read.
     let text = client.request_text(post(&path, &body)?).await?;
     let answer: Value = serde_json::from_str(&text).map_err(|_| unreadable())?;
-    let token = answer["status"]["token"].as_str().filter(|token| !token.is_empty()).ok_or_else(unreadable)?;
+    let token =
+        answer["status"]["token"].as_str().filter(|token| !token.is_empty()).ok_or_else(unreadable)?;
     let expires = answer["status"]["expirationTimestamp"].as_str().and_then(|time| time.parse().ok());
     let expires = expires.map(|time: k8s_openapi::jiff::Timestamp| time.as_microsecond());
     Ok(GivenToken { token: token.to_owned(), expires })
@@ -95,7 +96,10 @@ pub async fn request_token(
 ///
 /// # Errors
 /// When the server does not answer, or refuses the question.
-pub async fn may_request_token(client: &Client, (namespace, name): (&str, &str)) -> Result<bool, kube::Error> {
+pub async fn may_request_token(
+    client: &Client,
+    (namespace, name): (&str, &str),
+) -> Result<bool, kube::Error> {
     let attributes = json!({"verb": "create", "group": "", "resource": "serviceaccounts", "subresource": "token",
         "namespace": namespace, "name": name});
     let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",

@@ -184,11 +184,19 @@ mod tests {
     fn a_token_is_renewed_at_the_interval_or_when_a_third_of_its_life_is_left() {
         assert_eq!(next(of(HOUR, 5, NEVER)), HOUR + 5, "nobody knows when it ends");
         assert_eq!(next(of(HOUR, 0, lives(0, 3 * HOUR))), HOUR);
-        assert_eq!(next(of(24 * HOUR, 0, lives(0, 3 * HOUR))), 2 * HOUR, "it was given for less than was asked");
+        assert_eq!(
+            next(of(24 * HOUR, 0, lives(0, 3 * HOUR))),
+            2 * HOUR,
+            "it was given for less than was asked"
+        );
         let without_issue = TokenLife { issued: None, expires: Some(4 * HOUR) };
         assert_eq!(next(of(24 * HOUR, HOUR, without_issue)), 3 * HOUR);
         assert_eq!(next(of(HOUR, 0, lives(HOUR, 9 * HOUR))), 2 * HOUR, "somebody has registered it anew");
-        assert_eq!(next(of(HOUR, HOUR, lives(5 * MINUTE, 10 * MINUTE))), 10 * MINUTE - 100_000_000, "it has ended");
+        assert_eq!(
+            next(of(HOUR, HOUR, lives(5 * MINUTE, 10 * MINUTE))),
+            10 * MINUTE - 100_000_000,
+            "it has ended"
+        );
     }
 
     #[test]
@@ -223,7 +231,8 @@ mod tests {
         assert!(!renewals.set(&cluster(), Some(other.clone()), now - 1));
         assert_eq!(renewals.take_due(now - 1).len(), 1);
         renewals.ended(&cluster(), None, now);
-        let later = Renewed { renewal: TokenRenewal { interval: 24 * HOUR, ..other.renewal.clone() }, ..other };
+        let later =
+            Renewed { renewal: TokenRenewal { interval: 24 * HOUR, ..other.renewal.clone() }, ..other };
         assert!(renewals.set(&cluster(), Some(later), now), "nothing is wrong any more");
     }
 

@@ -54,7 +54,8 @@ impl Renew<'_> {
         let found = self.in_time("the management cluster", self.find()).await?;
         let user = token_user(&found.text).map_err(|error| self.of_secret(error))?;
         let account = self.account(&user)?;
-        let old = client_of_kubeconfig(&found.text, self.trust).await.map_err(|error| self.of_secret(error))?;
+        let old =
+            client_of_kubeconfig(&found.text, self.trust).await.map_err(|error| self.of_secret(error))?;
         let given = self.in_time("the cluster", self.ask(&old, &account)).await?;
         let text = with_token(&found.text, &given.token).map_err(|error| self.of_secret(error))?;
         let new = client_of_kubeconfig(&text, self.trust).await.map_err(|error| self.of_secret(error))?;
@@ -67,7 +68,11 @@ impl Renew<'_> {
         Ok(lives(&given))
     }
 
-    async fn in_time<T>(&self, who: &str, work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    async fn in_time<T>(
+        &self,
+        who: &str,
+        work: impl Future<Output = Result<T, String>>,
+    ) -> Result<T, String> {
         let answer = tokio::time::timeout(TIMEOUT, work).await;
         answer.unwrap_or_else(|_| {
             Err(format!("{OPTION}: {who} has not answered within {} s; it is tried again", TIMEOUT.as_secs()))
@@ -186,16 +191,23 @@ fn allow((namespace, name): (&str, &str)) -> String {
 fn said(error: &kube::Error, account: (&str, &str)) -> String {
     let (namespace, name) = account;
     let kube::Error::Api(status) = error else {
-        return format!("{OPTION}: the cluster cannot be asked for a token: {}; it is tried again", root(error));
+        return format!(
+            "{OPTION}: the cluster cannot be asked for a token: {}; it is tried again",
+            root(error)
+        );
     };
     let remedy = match status.code {
-        401 => "the credentials of its kubeconfig are not valid any more; register the cluster once more".to_owned(),
+        401 => "the credentials of its kubeconfig are not valid any more; register the cluster once more"
+            .to_owned(),
         403 => format!("who its kubeconfig is of may not do that; {}", allow(account)),
         404 => "there is none of that name; correct saNamespace and saName".to_owned(),
         400 | 422 => "correct tokenDuration, saNamespace or saName".to_owned(),
         _ => "it is tried again".to_owned(),
     };
-    format!("{OPTION}: the cluster gives no token of its ServiceAccount {namespace}/{name}: {}; {remedy}", status.message)
+    format!(
+        "{OPTION}: the cluster gives no token of its ServiceAccount {namespace}/{name}: {}; {remedy}",
+        status.message
+    )
 }
 
 #[cfg(test)]

@@ -144,7 +144,10 @@ mod tests {
             KubeconfigRef { secret: "c-sveltos-kubeconfig".into(), renewed: None, key: None }
         );
         let own = read(json!({"kubeconfigName": "k", "kubeconfigKeyName": "value", "paused": true}));
-        assert_eq!(own.kubeconfig, KubeconfigRef { secret: "k".into(), renewed: None, key: Some("value".into()) });
+        assert_eq!(
+            own.kubeconfig,
+            KubeconfigRef { secret: "k".into(), renewed: None, key: Some("value".into()) }
+        );
         assert!(own.pause.at(0).is_some() && own.id.to_string() == "sveltos:default/c");
         let option = json!({"renewTokenRequestInterval": "1h", "kubeconfigKeyName": "r"});
         let renewing = read(json!({"kubeconfigKeyName": "value", "tokenRequestRenewalOption": option}));
@@ -181,7 +184,8 @@ mod tests {
         }
         let sveltos = json!({"kind": "SveltosCluster", "metadata": {"namespace": "n", "name": "c"}});
         assert!(Cluster::read(&Arc::new(sveltos)).unwrap().is_registered());
-        let kubeconfig = KubeconfigRef { secret: "c-kubeconfig".into(), renewed: None, key: Some("value".into()) };
+        let kubeconfig =
+            KubeconfigRef { secret: "c-kubeconfig".into(), renewed: None, key: Some("value".into()) };
         assert_eq!(capi(json!({}), json!({})).kubeconfig, kubeconfig);
     }
 

@@ -52,13 +52,16 @@ impl TokenRenewal {
             return Ok(None);
         }
         let (interval, duration) = (option.get("renewTokenRequestInterval"), option.get("tokenDuration"));
-        let every = time(&interval)?.ok_or_else(|| interval.error("is required; write how often, such as 24h"))?;
+        let every =
+            time(&interval)?.ok_or_else(|| interval.error("is required; write how often, such as 24h"))?;
         if every < MINUTE {
             return Err(interval.error("is less than a minute; write how often, such as 24h"));
         }
         let asked = time(&duration)?.unwrap_or(every.saturating_add(SPARE));
         if asked < SHORTEST {
-            return Err(duration.error("is less than 10m: no API server gives such a token; write a longer time, or leave it out"));
+            return Err(duration.error(
+                "is less than 10m: no API server gives such a token; write a longer time, or leave it out",
+            ));
         }
         Ok(Some(Self {
             interval: every,
@@ -78,7 +81,8 @@ fn time(field: &Field<'_>) -> Result<Option<i64>, FieldError> {
     if text.is_empty() || text.contains(is_digit) && text.chars().filter(|c| is_digit(*c)).all(|c| c == '0') {
         return Ok(None);
     }
-    let remedy = || field.error(format!("{text:?} is no time; write numbers with units, such as 24h or 1h30m"));
+    let remedy =
+        || field.error(format!("{text:?} is no time; write numbers with units, such as 24h or 1h30m"));
     micros(&text).map(Some).ok_or_else(remedy)
 }
 
@@ -113,7 +117,8 @@ mod tests {
     #[test]
     fn a_token_is_asked_for_somewhat_longer_than_it_is_used() {
         assert_eq!(read(json!(null)).unwrap(), None);
-        let usual = read(json!({"renewTokenRequestInterval": "1h0m0s", "tokenDuration": "0s"})).unwrap().unwrap();
+        let usual =
+            read(json!({"renewTokenRequestInterval": "1h0m0s", "tokenDuration": "0s"})).unwrap().unwrap();
         assert_eq!((usual.interval, usual.duration, usual.last), (HOUR, HOUR + 30 * MINUTE, 7_000_000));
         assert_eq!((usual.namespace.as_str(), usual.name.as_str()), ("", ""));
         let own = json!({"renewTokenRequestInterval": "24h", "tokenDuration": "48h", "saNamespace": "a", "saName": "b"});
@@ -134,7 +139,9 @@ mod tests {
     fn what_cannot_be_used_names_its_field() {
         let of = |option: Value| read(option).unwrap_err().field;
         let path = |field: &str| format!("spec.tokenRequestRenewalOption.{field}");
-        for interval in [json!({}), json!("often"), json!("10"), json!("0s"), json!("30s"), json!("1.5h"), json!(5)] {
+        for interval in
+            [json!({}), json!("often"), json!("10"), json!("0s"), json!("30s"), json!("1.5h"), json!(5)]
+        {
             let option = json!({"renewTokenRequestInterval": interval});
             assert_eq!(of(option), path("renewTokenRequestInterval"), "{interval}");
         }

@@ -1,6 +1,6 @@
 //! The token of a registered kubeconfig, and the same kubeconfig with another one.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{document, entry};
 
@@ -83,6 +83,8 @@ fn context(file: &Value) -> Result<&Value, String> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use serde_json::json;
+
     use super::*;
 
     fn kubeconfig(user: Value) -> String {
@@ -98,7 +100,10 @@ mod tests {
     #[test]
     fn only_the_token_changes_whatever_else_there_is() {
         let before = kubeconfig(json!({"token": "old", "extensions": []}));
-        assert_eq!(with_token(&before, "new").unwrap(), kubeconfig(json!({"extensions": [], "token": "new"})));
+        assert_eq!(
+            with_token(&before, "new").unwrap(),
+            kubeconfig(json!({"extensions": [], "token": "new"}))
+        );
         let yaml = "current-context: x\ncontexts: [{name: x, context: {cluster: k, user: u}}]\n\
                     clusters: [{name: k, cluster: {server: 'https://k'}}]\nusers: [{name: u, user: {token: old}}]\n";
         let after = with_token(yaml, "new").unwrap();
@@ -123,7 +128,10 @@ mod tests {
     #[test]
     fn who_it_is_of_is_said_by_the_current_context() {
         let user = token_user(&kubeconfig(json!({"token": "t"}))).unwrap();
-        assert_eq!((user.namespace.as_str(), user.name.as_str(), user.token.as_deref()), ("n", "u", Some("t")));
+        assert_eq!(
+            (user.namespace.as_str(), user.name.as_str(), user.token.as_deref()),
+            ("n", "u", Some("t"))
+        );
     }
 
     #[test]

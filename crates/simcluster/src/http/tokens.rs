@@ -58,14 +58,16 @@ pub fn answer(target: &Target, call: &Call) -> Result<Response, ApiError> {
 }
 
 fn token(cluster: &Cluster, claims: &Value) -> String {
-    let [head, claims, seal] = [r#"{"alg":"none"}"#, &claims.to_string(), cluster.token()].map(|part| URL_SAFE_NO_PAD.encode(part));
+    let [head, claims, seal] =
+        [r#"{"alg":"none"}"#, &claims.to_string(), cluster.token()].map(|part| URL_SAFE_NO_PAD.encode(part));
     format!("{head}.{claims}.{seal}")
 }
 
 /// Whether this cluster has given that token, and it has not ended.
 pub fn is_given(cluster: &Cluster, token: &str) -> bool {
     let mut parts = token.split('.').map(|part| URL_SAFE_NO_PAD.decode(part).unwrap_or_default());
-    let (_, claims, seal) = (parts.next(), parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let (_, claims, seal) =
+        (parts.next(), parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let claims: Value = serde_json::from_slice(&claims).unwrap_or_default();
     let lives = claims["exp"].as_i64().is_some_and(|ends| ends > Timestamp::now().as_second());
     seal == cluster.token().as_bytes() && lives

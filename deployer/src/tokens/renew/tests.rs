@@ -84,7 +84,10 @@ async fn a_token_is_replaced_and_nothing_else_of_the_secret() {
     let claims = claims(&after);
     assert_eq!(claims.account, Some(("sluice".to_owned(), "robot".to_owned())));
     assert_eq!(after, with_token(&before, &token_user(&after).unwrap().token.unwrap()).unwrap());
-    assert_eq!((&secret["data"]["other"], &secret["metadata"]["labels"]["mine"]), (&json!("YQ=="), &json!("yes")));
+    assert_eq!(
+        (&secret["data"]["other"], &secret["metadata"]["labels"]["mine"]),
+        (&json!("YQ=="), &json!("yes"))
+    );
     let own = client_of_kubeconfig(&after, TRUST).await.unwrap();
     assert!(own.apiserver_version().await.is_ok(), "the cluster takes it");
 }
@@ -157,7 +160,9 @@ fn status(code: u16, message: &str) -> Value {
 
 async fn renew_in(management: &FakeApi, fixture: &Fixture) -> Result<TokenLife, String> {
     let management = management.client();
-    Renew { management, trust: TRUST, cluster: &fixture.cluster, renewal: &fixture.renewal }.run(|| true).await
+    Renew { management, trust: TRUST, cluster: &fixture.cluster, renewal: &fixture.renewal }
+        .run(|| true)
+        .await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -165,7 +170,10 @@ async fn what_somebody_else_has_written_in_between_is_not_overwritten() {
     let fixture = Fixture::start().await;
     let management = management(&fixture.fleet.kubeconfig(&["c"]), |body| {
         let patch: Value = body.parse().unwrap();
-        assert_eq!((&patch["metadata"]["resourceVersion"], patch["data"].as_object().unwrap().len()), (&json!("7"), 1));
+        assert_eq!(
+            (&patch["metadata"]["resourceVersion"], patch["data"].as_object().unwrap().len()),
+            (&json!("7"), 1)
+        );
         (409, status(409, "the object has been modified"))
     });
     let error = renew_in(&management, &fixture).await.unwrap_err();
@@ -178,7 +186,9 @@ async fn a_right_that_lacks_in_the_management_cluster_is_named_with_what_gives_i
     let denied = "secrets \"x\" is forbidden: User \"u\" cannot patch resource \"secrets\" in API group \"\"";
     let management = management(&fixture.fleet.kubeconfig(&["c"]), move |_| (403, status(403, denied)));
     let error = renew_in(&management, &fixture).await.unwrap_err();
-    for part in ["cannot patch resource \"secrets\"", "sluice install check --only rights", "rbac.renewTokens"] {
+    for part in
+        ["cannot patch resource \"secrets\"", "sluice install check --only rights", "rbac.renewTokens"]
+    {
         assert!(error.contains(part), "{error}");
     }
 }
@@ -187,8 +197,13 @@ async fn a_right_that_lacks_in_the_management_cluster_is_named_with_what_gives_i
 fn giving(code: u16, allowed: bool) -> FakeApi {
     FakeApi::start(move |request| {
         let answer = match request.path.ends_with("/token") {
-            true if code == 201 => json!({"kind": "TokenRequest", "status": {"token": "planted", "expirationTimestamp": "2100-01-01T00:00:00Z"}}),
-            true => status(code, "serviceaccounts \"robot\" is forbidden: User \"u\" cannot create resource \"serviceaccounts/token\""),
+            true if code == 201 => {
+                json!({"kind": "TokenRequest", "status": {"token": "planted", "expirationTimestamp": "2100-01-01T00:00:00Z"}})
+            }
+            true => status(
+                code,
+                "serviceaccounts \"robot\" is forbidden: User \"u\" cannot create resource \"serviceaccounts/token\"",
+            ),
             false => json!({"kind": "SelfSubjectAccessReview", "status": {"allowed": allowed}}),
         };
         (if request.path.ends_with("/token") { code } else { 201 }, answer.to_string())
@@ -201,7 +216,10 @@ async fn a_token_that_could_not_renew_itself_is_not_written() {
     let cluster = giving(201, false);
     let management = management(&cluster.kubeconfig(), |_| unreachable!("it is not written"));
     let error = renew_in(&management, &fixture).await.unwrap_err();
-    assert!(error.contains("sluice/robot") && error.contains("allow it create of serviceaccounts/token"), "{error}");
+    assert!(
+        error.contains("sluice/robot") && error.contains("allow it create of serviceaccounts/token"),
+        "{error}"
+    );
     assert!(!error.contains("planted"), "{error}");
     let asked = cluster.requests().last().unwrap().header("authorization").map(str::to_owned);
     assert_eq!(asked.as_deref(), Some("Bearer planted"), "the new one asks");
@@ -212,7 +230,10 @@ async fn a_cluster_that_gives_no_token_says_what_to_allow() {
     let fixture = Fixture::start().await;
     let management = management(&giving(403, true).kubeconfig(), |_| unreachable!("it is not written"));
     let error = renew_in(&management, &fixture).await.unwrap_err();
-    assert!(error.contains("serviceaccounts/token there, in namespace sluice with the resourceName robot"), "{error}");
+    assert!(
+        error.contains("serviceaccounts/token there, in namespace sluice with the resourceName robot"),
+        "{error}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
