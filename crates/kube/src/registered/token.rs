@@ -138,7 +138,7 @@ mod tests {
     fn a_kubeconfig_without_a_user_is_refused() {
         let text = kubeconfig(json!({})).replace("\"user\":\"u\"", "\"user\":\"\"");
         assert!(with_token(&text, "planted").unwrap_err().contains("the context's user"));
-        assert!(token_user("planted").unwrap_err().starts_with("the kubeconfig cannot be read"));
+        assert!(token_user("planted").err().unwrap().starts_with("the kubeconfig cannot be read"));
     }
 
     #[test]
