@@ -609,7 +609,8 @@ fn renewing(place: &Stand, option: Value) -> (Value, Access) {
         "metadata": {"namespace": "default", "name": "c"}, "spec": {"tokenRequestRenewalOption": option}});
     let renewal = Cluster::read(&Arc::new(object.clone())).unwrap().renewal;
     let kubeconfig = Some(Ok(Arc::from(place.fleet.kubeconfig(&["c"]))));
-    let access = Access { cluster: cluster(), kubeconfig, trust: TRUST, paused: false, checks: None, renewal };
+    let access =
+        Access { cluster: cluster(), kubeconfig, trust: TRUST, paused: false, checks: None, renewal };
     (object, access)
 }
 
@@ -625,8 +626,7 @@ async fn a_token_that_is_due_is_renewed_and_the_registration_says_when() {
     for object in sluice_api::crd::all().into_iter().chain([namespace.clone(), object, secret]) {
         place.fleet.apply("management", "test", object).unwrap();
     }
-    let account =
-        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": "default", "name": "robot"}});
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": "default", "name": "robot"}});
     for object in [namespace, account] {
         place.fleet.apply("c", "test", object).unwrap();
     }
@@ -653,7 +653,10 @@ async fn a_renewal_that_cannot_be_read_is_a_problem_that_holds_up_nothing() {
         .deploy(async |bus| {
             let mut problems = problem_feed(bus, CancellationToken::new()).subscribe();
             let told = kit::told(&mut problems, |row| row.object == "token of the kubeconfig").await;
-            assert!(told.error.contains("spec.tokenRequestRenewalOption.renewTokenRequestInterval"), "{told:?}");
+            assert!(
+                told.error.contains("spec.tokenRequestRenewalOption.renewTokenRequestInterval"),
+                "{told:?}"
+            );
             kit::write(bus, [wanted("p", vec![config_map("default", "a", "1")])]).await;
             is(bus, "p", State::Provisioned).await;
             place.register(false);
