@@ -186,7 +186,7 @@ async fn definitions(client: &Client) -> Result<BTreeMap<String, Value>, String>
 async fn rights(client: &Client, args: &Args) -> Result<Vec<(Need, bool)>, String> {
     in_time(async {
         let mut found = Vec::new();
-        for need in needs(&args.namespaces, renews_tokens(client).await) {
+        for need in needs(&args.namespaces, Box::pin(renews_tokens(client)).await) {
             let account = format!("{}-{}", args.release, need.stage());
             let spec = json!({
                 "user": format!("system:serviceaccount:{}:{account}", args.namespace),
