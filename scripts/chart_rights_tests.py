@@ -69,6 +69,15 @@ class Rights(unittest.TestCase):
             documents = SLUICE.objects({key: [RULE]})
             self.assertEqual([one["metadata"]["name"] for one in of_kind(documents, "ClusterRole", "Role") if RULE in one["rules"]], [f"sluice-{stage}"])
 
+    def test_deployers_write_secrets_only_to_renew_tokens(self):
+        writes = lambda values: [
+            (one["kind"], rule["verbs"]) for one in of_kind(SLUICE.objects(values), "ClusterRole", "Role") if "deployer" in one["metadata"]["name"]
+            for rule in one["rules"] if "secrets" in rule["resources"] and WRITES & set(rule["verbs"])
+        ]
+        self.assertEqual(writes({}), [])
+        self.assertEqual(writes({"rbac.renewTokens": True}), [("ClusterRole", ["get", "patch"])])
+        self.assertEqual(writes({"rbac.renewTokens": True, "rbac.namespaces": ["team-a"]}), [("Role", ["get", "patch"])])
+
     def test_inspect_reads_secrets_only_to_answer_diff(self):
         reads = lambda values: [rule for rule in find(SLUICE.objects(values), "ClusterRole", "sluice-inspect")["rules"] if "secrets" in rule["resources"]]
         self.assertEqual(reads({}), [])

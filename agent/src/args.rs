@@ -114,6 +114,7 @@ fn own_cluster(cluster: &ClusterRef, kubeconfig: &str) -> ClusterFeed {
             trust: Trust::Own,
             paused: false,
             checks: None,
+            renewal: None,
         },
     );
     feed.set_synced();

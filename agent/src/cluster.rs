@@ -9,7 +9,7 @@ use sluice_api::ClusterRef;
 use sluice_bus::{
     Bus, Lease, Outputs, OwnAgents, ShardSpec, Supervisor, Tally, drive, interest_feed, interest_feed_of,
 };
-use sluice_kube::client_of_kubeconfig;
+use sluice_kube::Connection;
 use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::own_rows;
 use sluice_protocol::{About, Problem, Role, Stop, Table};
@@ -85,12 +85,12 @@ async fn watch_cluster(shared: Shared, lease: Lease, key: String) -> Option<Stop
             break (kubeconfig, now.trust);
         }
     };
-    let client = match &kubeconfig {
-        Ok(text) => client_of_kubeconfig(text, trust).await,
+    let connection = match &kubeconfig {
+        Ok(text) => Connection::open(text, trust).await,
         Err(error) => Err(error.clone()),
     };
-    let client = match client {
-        Ok(client) => client,
+    let connection = match connection {
+        Ok(connection) => connection,
         Err(error) => {
             reporter.problem(Problem::open("agent", &cluster, About::Kubeconfig, error));
             tokio::time::sleep(AGAIN).await;
@@ -100,16 +100,23 @@ async fn watch_cluster(shared: Shared, lease: Lease, key: String) -> Option<Stop
     reporter.problem(Problem::resolved("agent", &cluster, About::Kubeconfig));
     shared.interests.synced().await;
     tokio::select! {
-        stopped = own_cluster(&shared, &lease, &cluster, client, reporter) => stopped,
+        stopped = own_cluster(&shared, &lease, &cluster, connection.client(), reporter) => stopped,
         // Another kubeconfig, or none: the supervisor restarts with what is there then.
-        () = changed(&mut access, &kubeconfig) => None,
+        () = changed(&mut access, kubeconfig, &connection) => None,
     }
 }
 
-async fn changed(access: &mut mpsc::UnboundedReceiver<Access>, known: &Result<Arc<str>, String>) {
-    while let Some(now) = access.recv().await {
-        if now.kubeconfig.as_ref() != Some(known) {
-            return;
+/// Waits for a kubeconfig that may lead elsewhere. A newer token of the same account is used from then on, and changes nothing.
+async fn changed(
+    access: &mut mpsc::UnboundedReceiver<Access>,
+    mut known: Result<Arc<str>, String>,
+    connection: &Connection,
+) {
+    while let Some(Access { kubeconfig, trust, .. }) = access.recv().await {
+        match kubeconfig {
+            Some(same) if same == known => {}
+            Some(Ok(text)) if connection.renew(&text, trust) => known = Ok(text),
+            _ => return,
         }
     }
 }

@@ -33,6 +33,7 @@ fn register(feed: &ClusterFeed, name: &str, kubeconfig: Result<String, String>) 
             trust: Trust::Registered { proxies: false },
             paused: false,
             checks: None,
+            renewal: None,
         },
     );
 }

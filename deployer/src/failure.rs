@@ -158,7 +158,8 @@ pub(crate) fn no_namespace(name: &str) -> Failure {
     Failure::new(Class::Refused, text)
 }
 
-fn root(error: &dyn std::error::Error) -> String {
+/// What an error began with.
+pub(crate) fn root(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
         error = source;

@@ -15,6 +15,7 @@ mod running;
 mod shard;
 mod sites;
 mod tenants;
+mod tokens;
 
 pub use args::Args;
 pub use shard::run;

@@ -83,6 +83,7 @@ mod tests {
             trust,
             paused: false,
             checks: None,
+            renewal: None,
         };
         feed.put(cluster.clone(), access);
         let mut told = feed.subscribe();

@@ -25,7 +25,7 @@ use crate::checks::{Asking, Guard, Turns};
 use crate::own;
 use crate::running::Running;
 use crate::sites::Sites;
-use crate::{access, drift, reload, restores};
+use crate::{access, drift, reload, restores, tokens};
 
 /// What every shard needs.
 #[derive(Clone)]
@@ -36,7 +36,7 @@ pub(crate) struct Shared {
     pub(crate) management: Arc<Site>,
     /// Changes when the management cluster went back.
     pub(crate) renewed: watch::Receiver<u64>,
-    projector: Projector,
+    pub(crate) projector: Projector,
     turns: Turns,
     prune_guard: Option<PruneGuard>,
 }
@@ -91,6 +91,8 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         Once::Access,
         access::follow(shared.clone(), shard, sender.clone(), accesses, reporter.clone()),
     );
+    let (all, held, told) = (shared.clone(), lease.clone(), reporter.clone());
+    tasks.keep(Kept::Tokens, move || tokens::follow(all.clone(), shard, held.clone(), told.clone()));
     let input = ReadSpec::all(Table::Desired.stream(shard));
     let incarnation = bus.incarnation(&input.stream);
     let spec = ShardSpec {

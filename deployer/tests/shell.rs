@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kube::Client;
 use serde_json::{Value, json};
-use sluice_api::model::INVENTORY;
+use sluice_api::model::{Cluster, INVENTORY};
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_bus::{Bus, problem_feed};
-use sluice_kube::{Trust, client_of_kubeconfig};
+use sluice_kube::{Claims, Trust, client_of_kubeconfig, token_user};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::rows::{Cause, Desired, Policy, State, Status};
 use sluice_protocol::{Body, Meta, Publish, Revision, Role, Row, Shard, Subject, Table};
@@ -43,8 +45,10 @@ impl Stand {
 
     fn register(&self, paused: bool) {
         let kubeconfig = Some(Ok(Arc::from(self.fleet.kubeconfig(&["c"]))));
-        self.feed
-            .put(cluster(), Access { cluster: cluster(), kubeconfig, trust: TRUST, paused, checks: None });
+        self.feed.put(
+            cluster(),
+            Access { cluster: cluster(), kubeconfig, trust: TRUST, paused, checks: None, renewal: None },
+        );
     }
 
     async fn management(&self) -> Client {
@@ -553,9 +557,10 @@ async fn a_registered_kubeconfig_runs_no_program() {
     let (place, folder) = (Stand::start().await, tempfile::tempdir().unwrap());
     let trace = folder.path().join("trace");
     let kubeconfig = Some(Ok(running(&trace)));
-    place
-        .feed
-        .put(cluster(), Access { cluster: cluster(), kubeconfig, trust: TRUST, paused: false, checks: None });
+    place.feed.put(
+        cluster(),
+        Access { cluster: cluster(), kubeconfig, trust: TRUST, paused: false, checks: None, renewal: None },
+    );
     place
         .deploy(async |bus| {
             let mut problems = problem_feed(bus, CancellationToken::new()).subscribe();
@@ -576,7 +581,14 @@ async fn a_kubeconfig_that_cannot_be_used_is_a_problem_until_it_can() {
     let broken = Some(Ok(Arc::from("clusters: 1")));
     place.feed.put(
         cluster(),
-        Access { cluster: cluster(), kubeconfig: broken, trust: TRUST, paused: false, checks: None },
+        Access {
+            cluster: cluster(),
+            kubeconfig: broken,
+            trust: TRUST,
+            paused: false,
+            checks: None,
+            renewal: None,
+        },
     );
     place
         .deploy(async |bus| {
@@ -587,6 +599,68 @@ async fn a_kubeconfig_that_cannot_be_used_is_a_problem_until_it_can() {
             place.register(false);
             is(bus, "p", State::Provisioned).await;
             kit::told(&mut problems, |row| row.object == "kubeconfig" && row.error.is_empty()).await;
+        })
+        .await;
+}
+
+/// A registration as a user writes it, with this option, and how the stages know the cluster by it.
+fn renewing(place: &Stand, option: Value) -> (Value, Access) {
+    let object = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster",
+        "metadata": {"namespace": "default", "name": "c"}, "spec": {"tokenRequestRenewalOption": option}});
+    let renewal = Cluster::read(&Arc::new(object.clone())).unwrap().renewal;
+    let kubeconfig = Some(Ok(Arc::from(place.fleet.kubeconfig(&["c"]))));
+    let access =
+        Access { cluster: cluster(), kubeconfig, trust: TRUST, paused: false, checks: None, renewal };
+    (object, access)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_is_due_is_renewed_and_the_registration_says_when() {
+    let place = Stand::start().await;
+    let option = json!({"renewTokenRequestInterval": "1h", "saNamespace": "default", "saName": "robot"});
+    let (object, access) = renewing(&place, option);
+    let data = json!({"kubeconfig": STANDARD.encode(place.fleet.kubeconfig(&["c"]))});
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "data": data,
+        "metadata": {"namespace": "default", "name": "c-sveltos-kubeconfig"}});
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
+    for object in sluice_api::crd::all().into_iter().chain([namespace.clone(), object, secret]) {
+        place.fleet.apply("management", "test", object).unwrap();
+    }
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": "default", "name": "robot"}});
+    for object in [namespace, account] {
+        place.fleet.apply("c", "test", object).unwrap();
+    }
+    place.feed.put(cluster(), access);
+    let version = "lib.projectsveltos.io/v1beta1";
+    let said = || {
+        let cluster = place.fleet.get("management", version, "SveltosCluster", "default", "c")?;
+        cluster["status"]["lastReconciledTokenRequestAt"].as_str().map(str::to_owned)
+    };
+    place.deploy(async |_| kit::until(|| said().is_some()).await).await;
+    let secret = place.fleet.get("management", "v1", "Secret", "default", "c-sveltos-kubeconfig").unwrap();
+    let text = STANDARD.decode(secret["data"]["kubeconfig"].as_str().unwrap()).unwrap();
+    let user = token_user(&String::from_utf8(text).unwrap()).unwrap();
+    let account = Claims::of(&user.token.unwrap()).unwrap().account;
+    assert_eq!(account, Some(("default".to_owned(), "robot".to_owned())));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_renewal_that_cannot_be_read_is_a_problem_that_holds_up_nothing() {
+    let place = Stand::start().await;
+    let (_, access) = renewing(&place, json!({"renewTokenRequestInterval": "often"}));
+    place.feed.put(cluster(), access);
+    place
+        .deploy(async |bus| {
+            let mut problems = problem_feed(bus, CancellationToken::new()).subscribe();
+            let told = kit::told(&mut problems, |row| row.object == "token of the kubeconfig").await;
+            assert!(
+                told.error.contains("spec.tokenRequestRenewalOption.renewTokenRequestInterval"),
+                "{told:?}"
+            );
+            kit::write(bus, [wanted("p", vec![config_map("default", "a", "1")])]).await;
+            is(bus, "p", State::Provisioned).await;
+            place.register(false);
+            kit::told(&mut problems, |row| row.object == told.object && row.error.is_empty()).await;
         })
         .await;
 }

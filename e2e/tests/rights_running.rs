@@ -35,6 +35,9 @@ const CLUSTERS: &str = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "Cus
         "versions": [{"name": "v1beta1", "served": true, "storage": true,
             "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}}"#;
 
+/// Clusters whose tokens are renewed one after another.
+const RENEWED: [&str; 3] = ["renewed-1", "renewed-2", "renewed-3"];
+
 /// One verb on one resource, as a role of a stage gives it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Right {
@@ -126,8 +129,17 @@ impl Fixture {
         clusters.installation.apply(CLUSTERS).unwrap();
         // The same cluster, which no profile selects.
         let two = clusters.fleet.members["default/one"].clone();
-        clusters.fleet.members.insert("default/two".to_owned(), two);
+        for name in ["two"].into_iter().chain(RENEWED) {
+            clusters.fleet.members.insert(format!("default/{name}"), two.clone());
+        }
         let TwoClusters { management, managed, installation, fleet } = clusters;
+        // Their tokens are due a minute after they were registered.
+        for name in RENEWED {
+            fleet.apply("management", &registration(name, "")).await.unwrap();
+        }
+        for object in renewer() {
+            fleet.apply("default/one", &object).await.unwrap();
+        }
         let run = folder(dir.path(), "run").unwrap();
         let running = installation.start(&run, &run).await.unwrap();
         let roles = STAGES.into_iter().flat_map(|stage| {
@@ -350,6 +362,24 @@ fn changed(kind: &str, name: &str, count: usize) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
+/// The account in the managed cluster whose tokens are asked for.
+fn renewer() -> [Value; 2] {
+    [
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "renewer", "namespace": "default"}}),
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "renewer"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+            "subjects": [{"kind": "ServiceAccount", "name": "renewer", "namespace": "default"}]}),
+    ]
+}
+
+/// The token of this cluster is to be renewed, as soon as a minute has gone since it was registered.
+fn renew(name: &str) -> Provoke {
+    let mut object = registration(name, "");
+    object["spec"]["tokenRequestRenewalOption"] = json!({"renewTokenRequestInterval": "1m", "tokenDuration": "10m",
+        "saNamespace": "default", "saName": "renewer"});
+    Provoke::Apply(object)
+}
+
 fn event(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": name, "namespace": "default", "labels": {"watched": "yes"}}})
@@ -411,7 +441,7 @@ async fn every_right_that_is_taken_from_a_running_stage_is_missed_and_named() {
     let is_written = |right: &Right| {
         let is_status = right.resource.ends_with("/status");
         let is_apart = right.is("renderer", "patch", &["configmaps", "secrets"])
-            || right.is("deployer", "patch", &["namespaces"]);
+            || right.is("deployer", "patch", &["namespaces", "secrets"]);
         right.verb == "patch" && !is_status && !is_apart
     };
     // A label that says something else than its server does.
@@ -431,8 +461,15 @@ async fn every_right_that_is_taken_from_a_running_stage_is_missed_and_named() {
     fixture.miss("patch contents and a namespace", is_written, others).await;
     let is_status = |right: &Right| right.verb == "patch" && right.resource.ends_with("/status");
     let mut others = vec![Restart("renderer"), Restart("deployer"), Apply(registration("two", ""))];
+    others.push(renew(RENEWED[0]));
     others.extend(once_more().into_iter().map(Apply));
     fixture.miss("patch statuses", is_status, others).await;
+
+    // Tokens of clusters.
+    for (verb, name) in [("patch", RENEWED[1]), ("get", RENEWED[2])] {
+        let is_of_token = |right: &Right| right.is("deployer", verb, &["secrets"]) && right.name.is_empty();
+        fixture.miss(&format!("{verb} kubeconfigs"), is_of_token, vec![renew(name)]).await;
+    }
 
     // What is looked at before something is written.
     let is_read = |right: &Right| {

@@ -4,6 +4,7 @@
 
 mod apply;
 mod client;
+mod connection;
 mod definitions;
 mod denied;
 mod discovery;
@@ -16,11 +17,13 @@ mod newest;
 mod path;
 mod raw;
 mod registered;
+mod token;
 mod token_review;
 mod watch;
 
 pub use apply::{NEVER, apply, apply_text};
 pub use client::{Trust, client_of_kubeconfig, management_client};
+pub use connection::Connection;
 pub use definitions::definitions;
 pub use denied::remedy_of_denial;
 pub use discovery::{Discovered, discover};
@@ -29,6 +32,8 @@ pub use list::{Listing, list, list_each, read};
 pub use newest::Watermark;
 pub use path::{only, segment};
 pub use raw::Raw;
+pub use registered::token::{TokenUser, token_user, with_token};
+pub use token::{Claims, GivenToken, may_request_token, request_token};
 pub use token_review::knows_token;
 pub use watch::{
     WatchEvent, resource_of, watch, watch_metadata, watch_some, watch_some_metadata, watch_versioned,

@@ -11,6 +11,8 @@ use kube::config::Kubeconfig;
 use serde_json::{Map, Value, json};
 use sluice_api::yaml;
 
+pub(crate) mod token;
+
 /// Fields of a cluster that say nothing beyond where it is and who it is.
 const OF_CLUSTERS: [&str; 6] = [
     "server",
@@ -31,21 +33,7 @@ const PROXY: &str = "proxy-url";
 /// # Errors
 /// The field that is refused, or is missing, and the remedy.
 pub(crate) fn read(text: &str, proxies: bool) -> Result<Kubeconfig, String> {
-    let mut documents = yaml::documents(text).map_err(|error| {
-        format!("the kubeconfig cannot be read: it is no YAML{}", place(error.text()).unwrap_or_default())
-    })?;
-    if documents.len() != 1 {
-        return Err(format!(
-            "the kubeconfig cannot be used: it has {} documents; write one",
-            documents.len()
-        ));
-    }
-    let file = documents.remove(0);
-    if !file.is_object() {
-        return Err(
-            "the kubeconfig cannot be read: at line 1 column 1 there is no map of its fields".to_owned()
-        );
-    }
+    let file = document(text)?;
     let current = file.get("current-context").and_then(Value::as_str).unwrap_or_default();
     let context = entry(&file, "contexts", current, "current-context")?.fields("context", &OF_CONTEXTS)?;
     let named = |field: &str| context.get(field).and_then(Value::as_str).unwrap_or_default();
@@ -68,6 +56,26 @@ pub(crate) fn read(text: &str, proxies: bool) -> Result<Kubeconfig, String> {
     serde_json::from_value(alone).map_err(|_| {
         "the kubeconfig cannot be used: a field of its cluster or user is not of the right type".to_owned()
     })
+}
+
+/// The one document of a kubeconfig.
+fn document(text: &str) -> Result<Value, String> {
+    let mut documents = yaml::documents(text).map_err(|error| {
+        format!("the kubeconfig cannot be read: it is no YAML{}", place(error.text()).unwrap_or_default())
+    })?;
+    if documents.len() != 1 {
+        return Err(format!(
+            "the kubeconfig cannot be used: it has {} documents; write one",
+            documents.len()
+        ));
+    }
+    let file = documents.remove(0);
+    if !file.is_object() {
+        return Err(
+            "the kubeconfig cannot be read: at line 1 column 1 there is no map of its fields".to_owned()
+        );
+    }
+    Ok(file)
 }
 
 /// Where a text cannot be read: all of a message that has nothing of the text.

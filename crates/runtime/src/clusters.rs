@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::Client;
 use kube::runtime::watcher;
 use sluice_api::ClusterRef;
-use sluice_api::model::{Guards, Onboarding};
+use sluice_api::model::{Guards, Onboarding, Renewal};
 use sluice_bus::{Feed, now_micros};
 use sluice_kube::{Trust, WatchEvent, remedy_of_denial, watch};
 use sluice_protocol::{About, Problem};
@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 
 mod registrations;
 
+pub use registrations::kubeconfig_key;
 use registrations::{RegistrationKind, Registrations};
 
 use crate::context::Context;
@@ -34,6 +35,8 @@ pub struct Access {
     pub paused: bool,
     /// What is asked of it as a whole.
     pub checks: Guards,
+    /// How the token of its kubeconfig is renewed.
+    pub renewal: Renewal,
 }
 
 /// Which registrations count, and what they may say.

@@ -87,6 +87,8 @@ kinds! {
         Verdicts: "verdicts" => Restart,
         /// Tells a shard how many add-ons the whole fleet has. It counts them again.
         FleetSize: "fleet-size" => Restart,
+        /// Renews tokens of kubeconfigs. It looks again at when each is due.
+        Tokens: "tokens" => Restart,
         /// Asks managed clusters whether they were restored from a backup. It asks again, and what it was told is kept.
         Restores: "restores" => Restart,
         /// Keeps the metrics of shards up to date. It only reads.

@@ -121,9 +121,11 @@ pub(crate) fn status(
 }
 
 /// Whether a problem says that a cluster is not well or cannot be reached. Agents may be in the hands of who owns the cluster; what a
-/// registration says wrong is nothing against its cluster, and one that is not ready yet may be well.
+/// registration says wrong is nothing against its cluster, one that is not ready yet may be well, and a token that cannot be renewed
+/// may be good for days.
 fn is_about_health(problem: &ProblemRow) -> bool {
-    problem.stage != AGENT && !matches!(problem.about, Some(About::Registration | About::Readiness))
+    let is_of_another = matches!(problem.about, Some(About::Registration | About::Readiness | About::Token));
+    problem.stage != AGENT && !is_of_another
 }
 
 /// Whether somebody else says that a cluster is down.

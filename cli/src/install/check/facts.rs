@@ -7,7 +7,7 @@ use kube::Client;
 use kube::api::{Api, ListParams};
 use serde_json::{Value, json};
 use sluice_api::Gvk;
-use sluice_api::model::NAMESPACE;
+use sluice_api::model::{LIB_GROUP, NAMESPACE};
 use sluice_bus::{BusReport, check, problem_feed};
 use sluice_kube::{Discovered, Raw, Trust, client_of_kubeconfig, discover, resource_of};
 use sluice_protocol::Role;
@@ -186,7 +186,7 @@ async fn definitions(client: &Client) -> Result<BTreeMap<String, Value>, String>
 async fn rights(client: &Client, args: &Args) -> Result<Vec<(Need, bool)>, String> {
     in_time(async {
         let mut found = Vec::new();
-        for need in needs(&args.namespaces) {
+        for need in needs(&args.namespaces, Box::pin(renews_tokens(client)).await) {
             let account = format!("{}-{}", args.release, need.stage());
             let spec = json!({
                 "user": format!("system:serviceaccount:{}:{account}", args.namespace),
@@ -203,6 +203,12 @@ async fn rights(client: &Client, args: &Args) -> Result<Vec<(Need, bool)>, Strin
         Ok(found)
     })
     .await
+}
+
+/// Whether the token of some cluster is to be renewed. Before there are registrations, none is.
+async fn renews_tokens(client: &Client) -> bool {
+    let clusters = list(client, &Gvk::new(LIB_GROUP, "v1beta1", "SveltosCluster"), "").await;
+    clusters.unwrap_or_default().iter().any(|cluster| !cluster["spec"]["tokenRequestRenewalOption"].is_null())
 }
 
 async fn clusters(client: &Client, tasks: &Tasks) -> Result<Vec<ClusterFacts>, String> {

@@ -154,9 +154,17 @@ const RULES: &[Rule] = &[
     all("inspect", "authentication.k8s.io", &["tokenreviews"], &["create"]),
 ];
 
+/// As the chart gives them with `rbac.renewTokens`.
+const TO_RENEW_TOKENS: &[Rule] = &[
+    beside("deployer", "", &["secrets"], &["get", "patch"]),
+    beside("deployer", LIB, &["sveltosclusters/status"], &["patch"]),
+];
+
 /// Every call of every stage, where clusters and what users write are in these namespaces; in any when there are none.
-pub(super) fn needs(namespaces: &[String]) -> impl Iterator<Item = Need> {
-    RULES.iter().flat_map(move |rule| {
+/// Those with which tokens of clusters are renewed are among them where some are.
+pub(super) fn needs(namespaces: &[String], renews_tokens: bool) -> impl Iterator<Item = Need> {
+    let to_renew = if renews_tokens { TO_RENEW_TOKENS } else { &[] };
+    RULES.iter().chain(to_renew).flat_map(move |rule| {
         rule.place.namespaces(namespaces).into_iter().flat_map(move |namespace| rule.needs(&namespace))
     })
 }
@@ -248,7 +256,7 @@ fn of_resource(check: &str, rights: &[&(Need, bool)]) -> Finding {
         false => AREA.wrong(
             check,
             format!("the account of the {stage} may not {}", missing.join(", ")),
-            "rbac.create=true of the chart grants it; --release and --namespace say whose accounts are asked about, --namespaces where they write",
+            "rbac.create=true of the chart grants it, and rbac.renewTokens=true what renews tokens of clusters; --release and --namespace say whose accounts are asked about, --namespaces where they write",
         ),
     }
 }
@@ -261,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_subresource_is_asked_for_as_such() {
-        let need = needs(&[]).find(|need| need.resource == "sets/status").unwrap();
+        let need = needs(&[], true).find(|need| need.resource == "sets/status").unwrap();
         let asked = need.attributes();
         assert_eq!(
             (asked["resource"].as_str(), asked["subresource"].as_str()),
@@ -272,16 +280,24 @@ mod tests {
 
     #[test]
     fn no_need_is_there_twice() {
-        let all: Vec<Need> = needs(&[]).collect();
+        let all: Vec<Need> = needs(&[], true).collect();
         let twice = all.iter().enumerate().filter(|(at, need)| all[..*at].contains(need));
         assert_eq!(twice.count(), 0);
+    }
+
+    #[test]
+    fn nobody_writes_secrets_of_clusters_unless_tokens_are_renewed() {
+        let names = ["a".to_owned()];
+        let of =
+            |renews: bool| needs(&names, renews).filter(|need| need.text() == "patch secrets in a").count();
+        assert_eq!((of(false), of(true)), (0, 1));
     }
 
     #[test]
     fn namespaces_that_are_named_are_asked_about_one_by_one() {
         let of = |resource: &str| {
             let names = ["team-a".to_owned(), "team-b".to_owned()];
-            let found: Vec<_> = needs(&names).filter(|need| need.resource == resource).collect();
+            let found: Vec<_> = needs(&names, false).filter(|need| need.resource == resource).collect();
             found.iter().map(Need::text).collect::<Vec<_>>().join(", ")
         };
         assert_eq!(

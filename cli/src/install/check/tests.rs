@@ -97,7 +97,7 @@ fn well() -> Facts {
             .map(|stage| deployment(stage, 2))
             .into()),
         secrets: Ok(of_nats.into_iter().chain(of_bus).collect()),
-        rights: Ok(needs(&[]).map(|need| (need, true)).collect()),
+        rights: Ok(needs(&[], false).map(|need| (need, true)).collect()),
         bus: Ok(bus()),
         problems: Ok(BTreeMap::new()),
         clusters: Ok(vec![ClusterFacts {

@@ -55,7 +55,7 @@ impl Annotation<'_> {
 }
 
 /// A time as Go writes it, without fractions; `None` when it is none, is zero, or is above a thousand years.
-fn micros(text: &str) -> Option<i64> {
+pub(super) fn micros(text: &str) -> Option<i64> {
     const LONGEST: i64 = 1_000 * 366 * 24 * 3_600 * 1_000_000;
     let (mut rest, mut sum) = (text, 0_i64);
     while !rest.is_empty() {

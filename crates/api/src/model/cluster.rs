@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::cluster_check::{ClusterChecks, Guards};
 use super::pause::Pause;
 use super::read::Field;
+use super::token_renewal::{Renewal, TokenRenewal};
 use crate::cluster::{ClusterKind, ClusterRef};
 use crate::identity;
 use crate::object::{self, Gvk, ObjectKey};
@@ -22,6 +23,8 @@ pub struct Cluster {
     pub checks: Guards,
     /// Where its kubeconfig is.
     pub kubeconfig: KubeconfigRef,
+    /// How the token in it is renewed; a mistake is told where that is done.
+    pub renewal: Renewal,
     /// The registration, which templates see as `.Cluster`.
     pub object: Arc<Value>,
 }
@@ -31,6 +34,8 @@ pub struct Cluster {
 pub struct KubeconfigRef {
     /// Name of the Secret.
     pub secret: String,
+    /// Key under which a renewed one is put. It counts from then on.
+    pub renewed: Option<String>,
     /// Key in it; `None` takes the only one.
     pub key: Option<String>,
 }
@@ -52,13 +57,18 @@ impl Cluster {
         let own = |field: &str| spec.get(field).text().ok().filter(|text| !text.is_empty());
         let standard = format!("{}-{suffix}", id.name);
         let standard_key = (kind == ClusterKind::Capi).then(|| "value".to_owned());
+        let renewed = spec.get("tokenRequestRenewalOption").get("kubeconfigKeyName").text();
+        let kubeconfig = KubeconfigRef {
+            secret: own("kubeconfigName").unwrap_or(standard),
+            renewed: renewed.ok().filter(|key| !key.is_empty() && kind == ClusterKind::Sveltos),
+            key: own("kubeconfigKeyName").or(standard_key),
+        };
+        let renewal = || TokenRenewal::read(object, &kubeconfig).transpose().map(Arc::new);
         Some(Self {
             pause: Pause::read(object),
             checks: ClusterChecks::read(object).transpose().map(Arc::new),
-            kubeconfig: KubeconfigRef {
-                secret: own("kubeconfigName").unwrap_or(standard),
-                key: own("kubeconfigKeyName").or(standard_key),
-            },
+            renewal: (kind == ClusterKind::Sveltos).then(renewal).flatten(),
+            kubeconfig,
             id,
             object: object.clone(),
         })
@@ -131,11 +141,20 @@ mod tests {
         };
         assert_eq!(
             read(json!({})).kubeconfig,
-            KubeconfigRef { secret: "c-sveltos-kubeconfig".into(), key: None }
+            KubeconfigRef { secret: "c-sveltos-kubeconfig".into(), renewed: None, key: None }
         );
         let own = read(json!({"kubeconfigName": "k", "kubeconfigKeyName": "value", "paused": true}));
-        assert_eq!(own.kubeconfig, KubeconfigRef { secret: "k".into(), key: Some("value".into()) });
+        assert_eq!(
+            own.kubeconfig,
+            KubeconfigRef { secret: "k".into(), renewed: None, key: Some("value".into()) }
+        );
         assert!(own.pause.at(0).is_some() && own.id.to_string() == "sveltos:default/c");
+        let option = json!({"renewTokenRequestInterval": "1h", "kubeconfigKeyName": "r"});
+        let renewing = read(json!({"kubeconfigKeyName": "value", "tokenRequestRenewalOption": option}));
+        let both = (renewing.kubeconfig.renewed.as_deref(), renewing.kubeconfig.key.as_deref());
+        assert_eq!(both, (Some("r"), Some("value")));
+        let renewal = Result::clone(&renewing.renewal.unwrap()).unwrap();
+        assert_eq!(renewal.kubeconfig, renewing.kubeconfig);
     }
 
     fn capi(spec: Value, status: Value) -> Cluster {
@@ -165,7 +184,8 @@ mod tests {
         }
         let sveltos = json!({"kind": "SveltosCluster", "metadata": {"namespace": "n", "name": "c"}});
         assert!(Cluster::read(&Arc::new(sveltos)).unwrap().is_registered());
-        let kubeconfig = KubeconfigRef { secret: "c-kubeconfig".into(), key: Some("value".into()) };
+        let kubeconfig =
+            KubeconfigRef { secret: "c-kubeconfig".into(), renewed: None, key: Some("value".into()) };
         assert_eq!(capi(json!({}), json!({})).kubeconfig, kubeconfig);
     }
 

@@ -40,13 +40,8 @@ const fn field(kinds: &'static [&'static str], name: &'static str, why: &'static
 }
 
 /// Everything that is accepted and has no effect.
-pub const IGNORED: [Ignored; 6] = [
+pub const IGNORED: [Ignored; 5] = [
     field(&["RoleRequest"], "expirationSeconds", "has no effect: Sluice issues no tokens"),
-    field(
-        SVELTOS_CLUSTERS,
-        "tokenRequestRenewalOption",
-        "has no effect: the kubeconfig is used as its Secret has it, and read again when that changes",
-    ),
     field(
         SVELTOS_CLUSTERS,
         "pullMode",

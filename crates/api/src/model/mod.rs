@@ -30,6 +30,7 @@ mod rollout;
 mod templated;
 #[cfg(test)]
 mod tests;
+mod token_renewal;
 mod transitions;
 mod trigger;
 
@@ -57,6 +58,7 @@ pub use rollout::{
     Approval, DEADLINE, FAILURE_BUDGET, Portion, ROLLOUT, ROLLOUT_APPROVE, ROLLOUT_STOP, Rollout, SOAK,
 };
 pub use templated::{Sees, Templated, templated_fields, templates, templates_of};
+pub use token_renewal::{Renewal, TokenRenewal};
 pub use transitions::Transitions;
 pub use trigger::{DestinationCluster, Era, Trigger, no_action};
 

@@ -17,6 +17,8 @@ pub enum About {
     Cluster,
     /// How the cluster is reached.
     Kubeconfig,
+    /// Whether the token by which it is reached can be renewed.
+    Token,
     /// What its registration says.
     Registration,
     /// Whether the cluster is ready for its first add-on.
@@ -83,9 +85,12 @@ impl About {
     /// The object that a user can mend: what a user wrote, or the registration of the cluster that the problem is of.
     pub fn user_object(&self, cluster: Option<&ClusterRef>) -> Option<ObjectKey> {
         match self {
-            Self::Cluster | Self::Kubeconfig | Self::Registration | Self::Readiness | Self::Liveness => {
-                cluster.and_then(registration)
-            }
+            Self::Cluster
+            | Self::Kubeconfig
+            | Self::Token
+            | Self::Registration
+            | Self::Readiness
+            | Self::Liveness => cluster.and_then(registration),
             Self::Source(name) | Self::Match(name, _) => Some(user_object("EventSource", "", name)),
             Self::Trigger(id) => Some(user_object(id.kind(), "", id.name())),
             Self::Event(event) => Some(user_object(event.trigger.kind(), "", event.trigger.name())),
@@ -132,6 +137,7 @@ impl About {
         match self {
             Self::Cluster => "cluster",
             Self::Kubeconfig => "kubeconfig",
+            Self::Token => "token",
             Self::Registration => "registration",
             Self::Readiness => "readiness",
             Self::Liveness => "liveness",
@@ -163,6 +169,7 @@ impl fmt::Display for About {
         match self {
             Self::Cluster => f.write_str("cluster"),
             Self::Kubeconfig => f.write_str("kubeconfig"),
+            Self::Token => f.write_str("token of the kubeconfig"),
             Self::Registration => f.write_str("registration"),
             Self::Readiness => f.write_str("readiness of the cluster"),
             Self::Liveness => f.write_str("liveness of the cluster"),
@@ -216,6 +223,7 @@ mod tests {
         let event =
             EventCause { trigger: trigger.clone(), cluster: cluster.clone(), source: "s".into(), item: None };
         assert_eq!(of(About::Kubeconfig), some("SveltosCluster n/c"));
+        assert_eq!(of(About::Token), some("SveltosCluster n/c"));
         assert_eq!(About::Cluster.user_object(Some(&capi)), None);
         assert_eq!(About::Cluster.user_object(None), None);
         assert_eq!(of(About::Event(event.into())), some("EventTrigger t"));

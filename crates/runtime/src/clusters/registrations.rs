@@ -8,7 +8,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
-use sluice_api::model::{Cluster, Guards, KubeconfigRef, LIB_GROUP, Pause, capi_cluster};
+use sluice_api::model::{Cluster, Guards, KubeconfigRef, LIB_GROUP, Pause, Renewal, capi_cluster};
 use sluice_api::{ClusterRef, Gvk, object};
 
 use super::{Accepted, Access, ClusterFeed};
@@ -39,6 +39,7 @@ struct Registration {
     kubeconfig: KubeconfigRef,
     pause: Pause,
     checks: Guards,
+    renewal: Renewal,
 }
 
 /// Whose access may have changed.
@@ -172,8 +173,8 @@ impl Registrations {
             let was = self.clusters.remove(&(kind, cluster.id.clone())).is_some();
             return if was { Touched::Cluster(kind, cluster.id) } else { Touched::None };
         }
-        let Cluster { id, kubeconfig, pause, checks, .. } = cluster;
-        let (key, registered) = ((kind, id.clone()), Registration { kubeconfig, pause, checks });
+        let Cluster { id, kubeconfig, pause, checks, renewal, .. } = cluster;
+        let (key, registered) = ((kind, id.clone()), Registration { kubeconfig, pause, checks, renewal });
         // Its status is written all the time.
         if self.clusters.get(&key) == Some(&registered) {
             return Touched::None;
@@ -189,8 +190,8 @@ impl Registrations {
         let kubeconfig = Some(kubeconfig(named, secret).map(Into::into));
         let trust = Trust::Registered { proxies: self.accepted.proxies };
         let paused = registered.pause.at(now).is_some();
-        let checks = registered.checks.clone();
-        let access = Access { cluster: id.clone(), kubeconfig, trust, paused, checks };
+        let (checks, renewal) = (registered.checks.clone(), registered.renewal.clone());
+        let access = Access { cluster: id.clone(), kubeconfig, trust, paused, checks, renewal };
         if feed.get(id).as_ref() != Some(&access) {
             feed.put(id.clone(), access);
         }
@@ -199,7 +200,8 @@ impl Registrations {
 
 fn withdraw(id: &ClusterRef, feed: &ClusterFeed) {
     let trust = Trust::Registered { proxies: false };
-    feed.remove(id, Access { cluster: id.clone(), kubeconfig: None, trust, paused: false, checks: None });
+    let (kubeconfig, checks, renewal) = (None, None, None);
+    feed.remove(id, Access { cluster: id.clone(), kubeconfig, trust, paused: false, checks, renewal });
 }
 
 fn place(object: &Value) -> (String, String) {
@@ -216,6 +218,19 @@ fn may_be_kubeconfig(value: &Value) -> bool {
     decoded(value).is_some_and(|text| text.contains("clusters"))
 }
 
+/// Under which key of a Secret's data the kubeconfig is, where it has one: a renewed one counts.
+pub fn kubeconfig_key(named: &KubeconfigRef, data: &Map<String, Value>) -> Option<String> {
+    let written = |key: &Option<String>| key.clone().filter(|key| data.contains_key(key));
+    if let Some(renewed) = written(&named.renewed) {
+        return Some(renewed);
+    }
+    if named.key.is_some() {
+        return written(&named.key);
+    }
+    let found = data.iter().find(|(_, value)| may_be_kubeconfig(value)).or_else(|| data.iter().next());
+    found.map(|(key, _)| key.clone())
+}
+
 fn kubeconfig(named: &KubeconfigRef, secret: Option<&Option<Map<String, Value>>>) -> Result<String, String> {
     let name = &named.secret;
     let data = match secret {
@@ -227,16 +242,11 @@ fn kubeconfig(named: &KubeconfigRef, secret: Option<&Option<Map<String, Value>>>
         }
         Some(Some(data)) => data,
     };
-    let value = match &named.key {
-        Some(key) => {
-            data.get(key).ok_or_else(|| format!("Secret {name} has no key {key} (spec.kubeconfigKeyName)"))?
-        }
-        None => {
-            let mut values = data.values();
-            let found = values.clone().find(|value| may_be_kubeconfig(value)).or_else(|| values.next());
-            found.ok_or_else(|| format!("Secret {name} is empty; put the kubeconfig under any key"))?
-        }
-    };
+    let key = kubeconfig_key(named, data).ok_or_else(|| match &named.key {
+        Some(key) => format!("Secret {name} has no key {key} (spec.kubeconfigKeyName)"),
+        None => format!("Secret {name} is empty; put the kubeconfig under any key"),
+    })?;
+    let value = data.get(&key).unwrap_or(&Value::Null);
     decoded(value).ok_or_else(|| format!("Secret {name}: the value is not base64 of text"))
 }
 
@@ -325,6 +335,32 @@ mod tests {
             WatchEvent::Applied(secret("a-sveltos-kubeconfig", &[("v", KUBECONFIG)])),
         );
         assert!(told.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_renewed_kubeconfig_counts_once_it_is_there() {
+        let option = json!({"renewTokenRequestInterval": "1h", "kubeconfigKeyName": "renewed"});
+        let spec = json!({"kubeconfigKeyName": "v", "tokenRequestRenewalOption": option});
+        let kubeconfig = |data: &[(&str, &str)]| secret("a-sveltos-kubeconfig", data);
+        let mut fixture = Fixture::listed(vec![cluster("a", spec)], vec![kubeconfig(&[("v", KUBECONFIG)])]);
+        assert_eq!(fixture.access("a"), Some(Ok(KUBECONFIG.to_owned())));
+        let both = kubeconfig(&[("renewed", "clusters: [new]"), ("v", KUBECONFIG)]);
+        fixture.take(RegistrationKind::Secret, WatchEvent::Applied(both));
+        assert_eq!(fixture.access("a"), Some(Ok("clusters: [new]".to_owned())));
+    }
+
+    #[test]
+    fn that_a_token_was_renewed_is_told_and_nothing_else_of_a_status() {
+        let option = json!({"tokenRequestRenewalOption": {"renewTokenRequestInterval": "1h"}});
+        let mut fixture = Fixture::listed(vec![cluster("a", option.clone())], Vec::new());
+        let mut told = fixture.feed.subscribe();
+        told.try_recv().unwrap();
+        let mut object = cluster("a", option);
+        for (field, news) in [("version", false), ("lastReconciledTokenRequestAt", true)] {
+            object["status"][field] = json!("1970-01-01T00:00:01Z");
+            fixture.take(RegistrationKind::Sveltos, WatchEvent::Applied(object.clone()));
+            assert_eq!(told.try_recv().is_ok(), news, "{field}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod respond;
 mod reviews;
 mod route;
 mod stream;
+mod tokens;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -123,7 +124,8 @@ async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respo
 fn is_authorized(request: &Request<Incoming>, cluster: &Cluster) -> bool {
     let Some(value) = request.headers().get(header::AUTHORIZATION) else { return true };
     let token = value.to_str().ok().and_then(|value| value.strip_prefix("Bearer "));
-    token.is_some_and(|token| token.trim() == cluster.token())
+    let is_good = |token: &str| token == cluster.token() || tokens::is_given(cluster, token);
+    token.is_some_and(|token| is_good(token.trim()))
 }
 
 async fn read(cluster: Arc<Cluster>, request: Request<Incoming>) -> Result<Call, ApiError> {

@@ -7,7 +7,7 @@ use tokio::time::{Duration, Instant};
 
 use super::respond::{self, Format, Response};
 use super::route::Target;
-use super::{Call, body, reviews, stream};
+use super::{Call, body, reviews, stream, tokens};
 use crate::cluster::{
     DeleteOptions, Deleted, ListOptions, Page, PatchKind, Watch, WatchOptions, Write, Written,
 };
@@ -23,6 +23,9 @@ const DEFAULT_WATCH: Duration = Duration::from_secs(30 * 60);
 pub fn answer(target: &Target, call: Call) -> Result<Response, ApiError> {
     if VIRTUAL.iter().any(|kind| kind.group == target.group && kind.plural == target.plural) {
         return reviews::answer(target, &call);
+    }
+    if tokens::is_here(target) {
+        return tokens::answer(target, &call);
     }
     let endpoint = call.cluster.endpoint(&target.group, &target.version, &target.plural)?;
     check_path(target, &endpoint)?;

@@ -74,6 +74,11 @@ of `rbac.namespaces`. `sluice.rights.home` are those in `projectsveltos`.
 # Pictures of what is deployed.
 - {apiGroups: [config.projectsveltos.io], resources: [clustersummaries, clusterconfigurations, clusterreports], verbs: [create, patch, delete]}
 - {apiGroups: [config.projectsveltos.io], resources: [clustersummaries/status, clusterconfigurations/status, clusterreports/status], verbs: [patch]}
+{{- if .Values.rbac.renewTokens }}
+# Tokens in kubeconfigs of clusters: Secrets of any name.
+- {apiGroups: [""], resources: [secrets], verbs: [get, patch]}
+- {apiGroups: [lib.projectsveltos.io], resources: [sveltosclusters/status], verbs: [patch]}
+{{- end }}
 {{- end }}
 
 {{- define "sluice.rights.home.deployer" -}}

@@ -69,7 +69,7 @@ fn other_kinds_are_no_clusters() {
 #[test]
 fn a_registration_without_a_spec_is_not_paused_and_has_the_standard_kubeconfig() {
     let cluster = cluster(json!({}));
-    let standard = KubeconfigRef { secret: "c-sveltos-kubeconfig".into(), key: None };
+    let standard = KubeconfigRef { secret: "c-sveltos-kubeconfig".into(), renewed: None, key: None };
     assert_eq!((cluster.pause.at(0), cluster.kubeconfig), (None, standard));
 }
 
