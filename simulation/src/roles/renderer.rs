@@ -103,7 +103,9 @@ impl Role for RendererRole {
             forget_after: FORGET_AFTER,
             mark: 389 * (world.now / STEP).unsigned_abs(),
         };
-        let mut core = renderer::Renderer::with_caches(config, &world.caches);
+        // Everything that is withdrawn is gathered, and goes: what would wait for people could not be predicted.
+        let guard = renderer::WithdrawGuard { few: 0, percent: 100 };
+        let mut core = renderer::Renderer::with_caches(config, &world.caches).guarded_by(Some(guard));
         // The shell lets a renderer begin only when it has read the management cluster and the interest rows.
         let mut step = Step::at(now);
         for object in world.management.at(self.management) {

@@ -159,9 +159,15 @@ impl RowLedger {
         self.withdrawn.keys().filter(|place| self.is_held(place) && !self.is_used(place))
     }
 
-    /// How many rows there are.
+    /// How many places have a row, or something that came of one.
     pub(crate) fn count(&self) -> usize {
-        self.users.len()
+        let only_held = self.holders.keys().filter(|place| !self.users.contains_key(*place));
+        self.users.len() + only_held.count()
+    }
+
+    /// No more than so many do, without counting.
+    pub(crate) fn count_at_most(&self) -> usize {
+        self.users.len() + self.holders.len()
     }
 
     /// Whether a cause uses this name on this cluster.

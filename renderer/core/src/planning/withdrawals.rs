@@ -18,16 +18,16 @@ use sluice_protocol::rows::Cause;
 
 use crate::planning::row_ledger::Place;
 
-/// So few add-ons always go: of a small fleet a single profile is much.
-const FEW: usize = 20;
 /// What goes within so long counts together, microseconds.
 const MINUTE: i64 = 60_000_000;
 /// What a changed EventSource takes away comes event by event; so long it is gathered, microseconds.
 const GATHER: i64 = 1_000_000;
 
-/// More of all add-ons of a fleet than this part wait.
+/// More add-ons than these, and than this part of all of a fleet, wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WithdrawGuard {
+    /// So few always go: of a small fleet a single profile is much.
+    pub few: usize,
     /// So many of a hundred.
     pub percent: u8,
 }
@@ -70,7 +70,7 @@ pub(crate) struct Withdrawals {
 
 impl WithdrawGuard {
     /// Where nothing else is said.
-    pub const USUAL: Self = Self { percent: 25 };
+    pub const USUAL: Self = Self { few: 20, percent: 25 };
 
     /// Reads `off`, or `25%`.
     ///
@@ -81,7 +81,7 @@ impl WithdrawGuard {
     }
 
     fn stops(self, count: usize, all: usize) -> bool {
-        count > FEW && count.saturating_mul(100) > all.saturating_mul(usize::from(self.percent))
+        count > self.few && count.saturating_mul(100) > all.saturating_mul(usize::from(self.percent))
     }
 }
 
@@ -91,7 +91,7 @@ impl FromStr for WithdrawGuard {
     fn from_str(text: &str) -> Result<Self, NoWithdrawGuard> {
         let percent = text.strip_suffix('%').unwrap_or(text).trim().parse();
         let percent = percent.ok().filter(|percent| *percent < 100).ok_or(NoWithdrawGuard)?;
-        Ok(Self { percent })
+        Ok(Self { percent, ..Self::USUAL })
     }
 }
 
@@ -135,7 +135,7 @@ impl Withdrawals {
         !self.passes && (self.held.contains_key(cause) || self.gathered.contains_key(cause))
     }
 
-    /// A cause would leave these places, which are of a fleet of so many: whether it may. Else they stay as they are.
+    /// A cause would leave these places, which are of a fleet of so many at most: whether it may. Else they stay as they are.
     pub(crate) fn lets_go(
         &mut self,
         cause: &Cause,
@@ -147,7 +147,7 @@ impl Withdrawals {
             self.forget(cause);
             return true;
         }
-        if self.passes || self.guard.is_none() || all.max(self.fleet) <= FEW {
+        if self.passes || self.guard.is_none_or(|guard| all.max(self.fleet) <= guard.few) {
             return true;
         }
         if let Some(held) = self.held.get_mut(cause) {

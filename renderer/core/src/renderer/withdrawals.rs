@@ -53,7 +53,7 @@ impl Renderer {
         time: i64,
         step: &mut Step<Effect>,
     ) -> bool {
-        let fleet = (self.planning.ledger.count(), step.steady);
+        let fleet = (self.planning.ledger.count_at_most(), step.steady);
         let goes = self.planning.withdrawals.lets_go(cause, doomed, time, fleet);
         self.planning.withdrawals.due().into_iter().for_each(|at| step.wake_at_steady(at));
         goes
