@@ -12,6 +12,10 @@ use crate::condition;
 use crate::dependencies::KnownDependencies;
 use crate::object::{KnownObject, StatusRow};
 
+// D-0606: a status lists at most 500 clusters.
+/// A status lists no more clusters than this: the worst are kept.
+pub(crate) const CLUSTERS: usize = 500;
+
 /// How far a trigger or a profile is, on all its clusters.
 #[derive(Default)]
 pub(crate) struct Rollout {

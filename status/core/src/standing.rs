@@ -22,8 +22,7 @@ use crate::condition::{
     self, CONDITION, FAILED, LONGEST, PROGRESSING, REASON, clipped, condition_of, timestamp,
 };
 use crate::object::KnownObject;
-use crate::rollout::{Phase, Rollout, Shape};
-use crate::status::CLUSTERS;
+use crate::rollout::{CLUSTERS, Phase, Rollout, Shape};
 
 const PROVISIONED: &str = "Provisioned";
 const PROVISIONING: &str = "Provisioning";

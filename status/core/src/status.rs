@@ -6,12 +6,9 @@ use sluice_protocol::ProblemRow;
 
 use crate::condition::{LONGEST, clipped, has_conditions, reference};
 use crate::object::KnownObject;
-use crate::rollout::{OnCluster, Phase, Rollout, Shape};
+use crate::rollout::{CLUSTERS, OnCluster, Phase, Rollout, Shape};
 use crate::standing;
 
-// D-0606: a status lists at most 500 clusters.
-/// A status lists no more clusters than this: the worst are kept.
-pub(crate) const CLUSTERS: usize = 500;
 /// Bytes that all messages of one status may have together.
 const MESSAGES: usize = 256 * 1024;
 
