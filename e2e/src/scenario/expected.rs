@@ -1,6 +1,6 @@
 //! What must be true, and what is different.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -32,6 +32,9 @@ pub struct Expected {
     /// Names of profiles of which everything is there, and which are not well, or wait to be removed.
     #[serde(default)]
     pub unwell: BTreeMap<String, Vec<String>>,
+    /// Names of profiles of which another content waits for its turn on some clusters.
+    #[serde(default)]
+    pub going_on: BTreeSet<String>,
 }
 
 // === impl Expected ===

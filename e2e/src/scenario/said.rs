@@ -5,7 +5,7 @@
 //! |---|---|
 //! | trigger | `Provisioned` of each cluster whose events lead to something, and of every other one that it lists; where that goes, if it selects it |
 //! | profile | that each cluster which it is for is updated, those where something of it is among them |
-//! | both | `Ready` |
+//! | both | `Ready`; of a profile whose next content waits for its turn, that it is not, and `Progressing` |
 //! | ClusterSummary | `Provisioned`, of each profile on each cluster where something of it is |
 //!
 //! What waits for a kind or a namespace, is suspended, or is only tried, may say something else.
@@ -37,6 +37,8 @@ struct Cause {
     sources: BTreeSet<String>,
     /// Clusters where something of it is.
     places: BTreeSet<String>,
+    /// Whether its next content waits for its turn on some of them.
+    goes_on: bool,
 }
 
 /// An object that there should be.
@@ -55,7 +57,9 @@ impl Said {
         let made = made(build, expected);
         let is_well = |object: &&Value| !expected.is_unwell_somewhere(object::name(object));
         let causes = state.at(MANAGEMENT).filter(|object| is_judged(object)).filter(is_well);
-        let causes = causes.filter_map(|object| Cause::of(object, &made));
+        let goes_on = |object: &Value| expected.going_on.contains(object::name(object));
+        let causes =
+            causes.filter_map(|object| Some(Cause { goes_on: goes_on(object), ..Cause::of(object, &made)? }));
         let summed_up = made.iter().filter(|made| !made.is_late && made.has_summary());
         let profiles = summed_up.map(|made| (made.place.to_owned(), made.owner_name().to_owned()));
         Self { causes: causes.collect(), profiles: profiles.collect() }
@@ -136,6 +140,7 @@ impl Cause {
             has_destinations: object::at(object, &["spec", "destinationClusterSelector"]).is_some(),
             sources: sources.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
             places: own.iter().map(|made| made.place.to_owned()).collect(),
+            goes_on: false,
         })
     }
 
@@ -146,8 +151,15 @@ impl Cause {
                 wrong.push(format!("{}: {what}, it says {status}", self.key));
             }
         };
-        let ready = status["conditions"].as_array().into_iter().flatten().find(|one| one["type"] == "Ready");
-        must(ready.is_some_and(|ready| ready["status"] == "True"), "Ready is not True");
+        let says = |kind: &str, wanted: &str| {
+            let mut conditions = status["conditions"].as_array().into_iter().flatten();
+            conditions.any(|one| one["type"] == kind && one["status"] == wanted)
+        };
+        if self.goes_on {
+            must(says("Ready", "False") && says("Progressing", "True"), "it does not say that it goes on");
+        } else {
+            must(says("Ready", "True"), "Ready is not True");
+        }
         let matching = names(&status["matchingClusters"]);
         if self.key.gvk.kind.ends_with("Profile") {
             let updated = names(&status["updatedClusters"]["clusters"]);
