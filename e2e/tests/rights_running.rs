@@ -18,7 +18,8 @@ use sluice_e2e::until::until;
 use sluice_testbed::Programs;
 
 const STAGES: [&str; 3] = ["agent", "renderer", "deployer"];
-const TIMEOUT: Duration = Duration::from_secs(30);
+/// Tokens are renewed a minute after a cluster was registered.
+const TIMEOUT: Duration = Duration::from_secs(75);
 const LOOK: Duration = Duration::from_millis(200);
 /// What a stage says beside the words of the API server.
 const REMEDY: &str = "sluice install check --only rights";
@@ -110,6 +111,13 @@ impl Right {
         NOT_MISSED.iter().any(|(stage, verb, resources)| self.is(stage, verb, resources))
     }
 
+    /// Whether it gives what that one gives for one object.
+    fn covers(&self, one: &Self) -> bool {
+        let what =
+            |right: &Self| (right.stage, right.group.clone(), right.resource.clone(), right.verb.clone());
+        !one.name.is_empty() && what(self) == what(one)
+    }
+
     fn is_at_home(&self) -> bool {
         self.role == "role"
     }
@@ -178,6 +186,13 @@ impl Fixture {
         }
     }
 
+    /// The same, with those that give as much: who may read all Secrets may read each.
+    fn with_covering(&self, taken: &[Right]) -> Vec<Right> {
+        let rights = self.roles.iter().flat_map(|(stage, role, object)| Right::all_of(stage, role, object));
+        let covers = |right: &Right| right.name.is_empty() && taken.iter().any(|one| right.covers(one));
+        rights.filter(covers).chain(taken.iter().cloned()).collect()
+    }
+
     /// Waits until the API server knows that these rights are given, or are not.
     async fn until_known(&self, rights: &[Right], given: bool) {
         for right in rights {
@@ -213,7 +228,7 @@ impl Fixture {
         let rights = self.roles.iter().flat_map(|(stage, role, object)| Right::all_of(stage, role, object));
         let taken: Vec<Right> = rights.filter(|right| is_taken(right)).collect();
         assert!(!taken.is_empty(), "{what}: no role has such a right");
-        self.give_all_but(&taken).await;
+        self.give_all_but(&self.with_covering(&taken)).await;
         self.until_known(&taken, false).await;
         let logged: Vec<usize> = STAGES.into_iter().map(|stage| self.log(stage).len()).collect();
         for one in provoke {
