@@ -225,9 +225,11 @@ fn tell_fleet_size(shared: &Shared, tasks: &Group, to: &mpsc::UnboundedSender<Ex
     tasks.keep(Kept::FleetSize, move || {
         let (statuses, to) = (statuses.clone(), to.clone());
         async move {
+            let mut told = None;
             loop {
                 tokio::time::sleep(COUNTED).await;
-                if to.send(ExternalInput::Fleet(statuses.count())).is_err() {
+                let count = statuses.count();
+                if told.replace(count) != Some(count) && to.send(ExternalInput::Fleet(count)).is_err() {
                     return End::Done;
                 }
             }

@@ -10,6 +10,7 @@
 
 // D-0931: what withdraws much of a fleet at once waits until somebody says so.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::str::FromStr;
 
@@ -63,6 +64,8 @@ pub(crate) struct Withdrawals {
     passes: bool,
     /// Since when EventSources are as they are, where that was a moment ago.
     changed: BTreeMap<String, i64>,
+    /// Of what waits.
+    called: OnceCell<String>,
     is_new: bool,
 }
 
@@ -100,6 +103,11 @@ impl FromStr for WithdrawGuard {
 impl Withdrawals {
     pub(crate) fn set_guard(&mut self, guard: Option<WithdrawGuard>) {
         self.guard = guard;
+    }
+
+    /// Whether anything is held up.
+    pub(crate) fn is_on(&self) -> bool {
+        self.guard.is_some()
     }
 
     /// The fleet has so many add-ons.
@@ -151,8 +159,10 @@ impl Withdrawals {
             return true;
         }
         if let Some(held) = self.held.get_mut(cause) {
-            self.is_new |= held.places != places;
-            held.places = places;
+            if held.places != places {
+                held.places = places;
+                self.changes();
+            }
             return false;
         }
         self.gathered.insert(cause.clone(), Doomed { places, time });
@@ -165,7 +175,14 @@ impl Withdrawals {
     /// Nothing of a cause waits any more.
     pub(crate) fn forget(&mut self, cause: &Cause) {
         self.gathered.remove(cause);
-        self.is_new |= self.held.remove(cause).is_some();
+        if self.held.remove(cause).is_some() {
+            self.changes();
+        }
+    }
+
+    /// Something else waits.
+    fn changes(&mut self) {
+        (self.is_new, self.called) = (true, OnceCell::new());
     }
 
     /// When what was gathered is decided.
@@ -174,16 +191,17 @@ impl Withdrawals {
     }
 
     /// Everything that one change withdraws has been gathered, of a fleet of so many: what goes.
-    pub(crate) fn decide(&mut self, all: usize, now: i64) -> BTreeMap<Cause, Doomed> {
+    pub(crate) fn decide(&mut self, all: impl FnOnce() -> usize, now: i64) -> BTreeMap<Cause, Doomed> {
         (self.gathers, self.due) = (false, None);
         let gathered = std::mem::take(&mut self.gathered);
+        // Most changes withdraw nothing, and a fleet is large.
         let Some(guard) = self.guard.filter(|_| !gathered.is_empty()) else { return gathered };
         self.recent.retain(|(at, _)| now - at < MINUTE);
         let count: usize = gathered.values().map(|doomed| doomed.places.len()).sum();
         let before: usize = self.recent.iter().map(|(_, count)| count).sum();
-        if guard.stops(before + count, before + all.max(self.fleet)) {
+        if guard.stops(before + count, before + all().max(self.fleet)) {
             self.held.extend(gathered);
-            self.is_new = true;
+            self.changes();
             return BTreeMap::new();
         }
         self.recent.push_back((now, count));
@@ -196,22 +214,23 @@ impl Withdrawals {
     }
 
     /// What waits is called so.
-    pub(crate) fn called(&self) -> Option<String> {
-        if self.held.is_empty() {
-            return None;
-        }
+    pub(crate) fn called(&self) -> Option<&str> {
+        (!self.held.is_empty()).then(|| self.called.get_or_init(|| self.name()).as_str())
+    }
+
+    fn name(&self) -> String {
         let one = |(cause, doomed): (&Cause, &Doomed)| {
             let places = doomed.places.iter().map(|(cluster, profile)| format!("{cluster} {profile}"));
             format!("{cause} {}", places.collect::<Vec<_>>().join(","))
         };
         let names: Vec<String> = self.held.iter().map(one).collect();
         let parts: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
-        Some(Digest::of(&parts).short())
+        Digest::of(&parts).short()
     }
 
     /// Somebody has approved all that waits: it goes.
     pub(crate) fn take_held(&mut self) -> BTreeMap<Cause, Doomed> {
-        self.is_new = true;
+        self.changes();
         std::mem::take(&mut self.held)
     }
 
@@ -221,7 +240,7 @@ impl Withdrawals {
     }
 
     /// What waits, as people are told, of a fleet of so many.
-    pub(crate) fn text(&self, all: usize) -> Option<String> {
+    pub(crate) fn text(&self, all: impl FnOnce() -> usize) -> Option<String> {
         let (guard, called) = (self.guard?, self.called()?);
         let count: usize = self.held.values().map(|doomed| doomed.places.len()).sum();
         let clusters: BTreeSet<_> =
@@ -234,7 +253,7 @@ impl Withdrawals {
         Some(format!(
             "{count} of {} add-ons would be withdrawn at once, from {} clusters, because something has changed ({}); nothing of that \
              goes before somebody says so: put back what was changed, or run `sluice approve {called}` (--withdraw-guard {}%)",
-            all.max(self.fleet),
+            all().max(self.fleet),
             clusters.len(),
             few(", ", causes.iter()),
             guard.percent,
@@ -272,7 +291,7 @@ mod tests {
         for (name, count) in counts {
             assert!(!withdrawals.lets_go(&cause(name), places(name, *count), 1, (all, now)));
         }
-        withdrawals.decide(all, now).len() == counts.len()
+        withdrawals.decide(|| all, now).len() == counts.len()
     }
 
     #[test]
@@ -294,7 +313,7 @@ mod tests {
         let mut withdrawals = guarded();
         assert!(!change(&mut withdrawals, &[("a", 20), ("b", 6)], 100, 0), "nothing of both goes");
         assert!(withdrawals.awaits(&cause("a")) && withdrawals.awaits(&cause("b")));
-        let text = withdrawals.text(100).unwrap();
+        let text = withdrawals.text(|| 100).unwrap();
         assert!(text.starts_with("26 of 100 add-ons would be withdrawn at once, from 20 clusters"), "{text}");
         assert!(text.contains("ClusterProfile a, ClusterProfile b"), "{text}");
         assert!(text.contains(&format!("`sluice approve {}`", withdrawals.called().unwrap())), "{text}");
@@ -331,15 +350,15 @@ mod tests {
     fn what_is_wanted_again_waits_no_more() {
         let mut withdrawals = guarded();
         assert!(!change(&mut withdrawals, &[("a", 40), ("b", 40)], 100, 0));
-        let both = withdrawals.called();
+        let both = withdrawals.called().map(str::to_owned);
         assert!(withdrawals.take_news() && !withdrawals.take_news());
         assert!(withdrawals.lets_go(&cause("a"), BTreeSet::new(), 1, (100, 0)));
         assert!(!withdrawals.awaits(&cause("a")) && withdrawals.awaits(&cause("b")));
-        assert!(withdrawals.take_news() && withdrawals.called() != both);
+        assert!(withdrawals.take_news() && withdrawals.called() != both.as_deref());
         assert!(!withdrawals.lets_go(&cause("b"), places("b", 40), 1, (100, 0)), "it still waits");
         assert!(!withdrawals.take_news());
         assert_eq!(withdrawals.take_held().len(), 1);
-        assert_eq!((withdrawals.called(), withdrawals.text(100)), (None, None));
+        assert_eq!((withdrawals.called(), withdrawals.text(|| 100)), (None, None));
     }
 
     #[test]
@@ -351,7 +370,7 @@ mod tests {
         assert!(!withdrawals.lets_go(&cause("a"), places("a", 1), 1, (100, 6)));
         assert_eq!(withdrawals.due(), Some(6 + GATHER));
         assert!(!withdrawals.lets_go(&cause("b"), places("b", 1), 1, (100, 9)));
-        assert_eq!((withdrawals.due(), withdrawals.decide(100, 6 + GATHER).len()), (Some(6 + GATHER), 2));
+        assert_eq!((withdrawals.due(), withdrawals.decide(|| 100, 6 + GATHER).len()), (Some(6 + GATHER), 2));
         assert_eq!(withdrawals.due(), None);
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn is_approvals((kind, namespace, name): &ContentKey) -> bool {
 impl Renderer {
     /// A cause is not wanted any more: whether it stays all the same.
     pub(super) fn holds_up(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) -> bool {
-        if !self.is_guarded(cause, step.steady) {
+        if !self.planning.withdrawals.is_on() || !self.is_guarded(cause, step.steady) {
             self.planning.withdrawals.forget(cause);
             return false;
         }
@@ -81,8 +81,8 @@ impl Renderer {
 
     /// All that one change withdraws is known: it goes, or waits.
     pub(super) fn decide_withdrawals(&mut self, step: &mut Step<Effect>) {
-        let all = self.planning.ledger.count();
-        let decided = self.planning.withdrawals.decide(all, step.steady);
+        let ledger = &self.planning.ledger;
+        let decided = self.planning.withdrawals.decide(|| ledger.count(), step.steady);
         self.let_pass(decided, step);
         self.look_at_approvals(step);
         self.tell_withdrawals(step);
@@ -111,7 +111,7 @@ impl Renderer {
         let Some(called) = self.planning.withdrawals.called() else { return };
         let key = ("ConfigMap".to_owned(), NAMESPACE.to_owned(), APPROVALS.to_owned());
         let approvals = self.knowledge.catalog.content(&key);
-        if approvals.is_some_and(|approvals| approves(approvals, &called, step.now)) {
+        if approvals.is_some_and(|approvals| approves(approvals, called, step.now)) {
             let approved = self.planning.withdrawals.take_held();
             self.let_pass(approved, step);
         }
@@ -119,7 +119,8 @@ impl Renderer {
 
     fn tell_withdrawals(&mut self, step: &mut Step<Effect>) {
         if self.planning.withdrawals.take_news() {
-            let text = self.planning.withdrawals.text(self.planning.ledger.count());
+            let ledger = &self.planning.ledger;
+            let text = self.planning.withdrawals.text(|| ledger.count());
             let key = ProblemKey::everywhere(About::Withdrawals);
             self.outgoing.note(key, text.map(Fault::new), step);
         }

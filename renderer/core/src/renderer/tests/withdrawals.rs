@@ -41,6 +41,15 @@ fn mk_fixture() -> Fixture {
     fixture
 }
 
+/// 40 events of one cluster led to something there, and 60 clusters have `q`.
+fn of_events() -> Fixture {
+    let objects = vec![trigger(true, json!({})), content(true, "1"), profile("q", "other")];
+    let mut fixture = guarded(fleet(objects), |_| ());
+    fixture.ready(&[]);
+    fixture.events(40, false);
+    fixture
+}
+
 fn approvals(called: &str, at: &str) -> Value {
     json!({"kind": "ConfigMap", "metadata": {"namespace": "projectsveltos", "name": "sluice-approvals"}, "data": {called: at}})
 }
@@ -130,10 +139,7 @@ fn what_goes_one_by_one_within_a_minute_counts_together() {
 
 #[test]
 fn what_events_take_away_goes_and_what_their_trigger_takes_away_waits() {
-    let mut fixture =
-        guarded(fleet(vec![trigger(true, json!({})), content(true, "1"), profile("q", "other")]), |_| ());
-    fixture.ready(&[]);
-    fixture.events(40, false);
+    let mut fixture = of_events();
     assert_eq!(fixture.wanted().len(), 100);
     fixture.events(10, true);
     assert_eq!((fixture.wanted().len(), fixture.held_up()), (90, None));
@@ -152,10 +158,7 @@ fn what_events_take_away_goes_and_what_their_trigger_takes_away_waits() {
 
 #[test]
 fn what_a_changed_source_takes_away_event_by_event_waits() {
-    let mut fixture =
-        guarded(fleet(vec![trigger(true, json!({})), content(true, "1"), profile("q", "other")]), |_| ());
-    fixture.ready(&[]);
-    fixture.events(40, false);
+    let mut fixture = of_events();
     let mut other = source();
     other["spec"]["resourceSelectors"][0]["labelFilters"] =
         json!([{"key": "a", "operation": "Equal", "value": "b"}]);
