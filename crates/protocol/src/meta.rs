@@ -136,8 +136,15 @@ mod tests {
             (Meta::of_cause(&Cause::Profile(ProfileId::cluster("p"))), r#"{"profile":"ClusterProfile p"}"#),
             (Meta::of_cause(&Cause::from(event)), EVENT),
             (
-                Meta::Departure(Departure { after: [ProfileId::new("team", "p")].into() }),
+                Meta::Departure(Departure {
+                    after: [ProfileId::new("team", "p")].into(),
+                    ..Departure::default()
+                }),
                 r#"{"after":["Profile team/p"]}"#,
+            ),
+            (
+                Meta::Departure(Departure { unregistered: true, ..Departure::default() }),
+                r#"{"after":[],"unregistered":true}"#,
             ),
             (Meta::Unknown(r#"{"other":1}"#.into()), r#"{"other":1}"#),
         ];

@@ -51,6 +51,9 @@ pub enum Cause {
 pub struct Departure {
     /// It goes when these profiles are on the cluster as they should be.
     pub after: BTreeSet<ProfileId>,
+    /// The cluster is not registered, which is no reason for anything to go: who does not know that yet leaves what is there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unregistered: bool,
 }
 
 /// The event, and the trigger that acts upon it.

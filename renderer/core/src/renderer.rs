@@ -223,9 +223,7 @@ impl Core for Renderer {
         if head.tombstone {
             self.planning.rollouts.remove(&place);
             match head.meta.departure() {
-                Some(departure) => {
-                    drop(self.planning.departing.insert(place.clone(), departure.after.clone()))
-                }
+                Some(departure) => drop(self.planning.departing.insert(place.clone(), departure.clone())),
                 None => drop(self.planning.departing.remove(&place)),
             }
             self.planning.ledger.found_withdrawn(place, head.time.max(1));

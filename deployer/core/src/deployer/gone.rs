@@ -3,7 +3,7 @@
 //! That a registration is gone is a fact that the management cluster tells; a pause, a missing Secret or a restart is none. Whoever
 //! deletes a registration may be about to write it again, so everything stays for a while. Then go: status rows, ClusterSummaries,
 //! the ClusterConfiguration and problems. Rows of profiles that somebody still wants there are kept in memory, for the case that the
-//! cluster comes back before their makers have heard of it.
+//! cluster comes back before their makers have heard of it. And their makers may have heard of the end first.
 
 // D-0513: a deployer remembers what is still wanted on a cluster that is gone.
 
@@ -12,10 +12,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::{ClusterRef, ProfileId};
-use sluice_protocol::{About, ProblemKey, Step};
+use sluice_protocol::{About, ProblemKey, Row, Shard, Step};
 
 use super::Deployer;
+use super::rows::is_of_unregistered;
 use crate::configuration::Configuration;
+use crate::job::{MakerRow, Target};
 use crate::messages::Effect;
 use crate::summary::Summary;
 
@@ -28,6 +30,9 @@ pub(super) struct Registered {
     due: BTreeMap<ClusterRef, i64>,
     /// Of these nothing is said any more.
     over: BTreeSet<ClusterRef>,
+    /// Profiles that are not wanted since their cluster is not registered, as their renderers say, and it is here; with the times of their
+    /// tombstones.
+    aside: BTreeMap<(ClusterRef, ProfileId, Shard), i64>,
 }
 
 impl Registered {
@@ -48,6 +53,22 @@ impl Registered {
     fn is_over(&self, cluster: &ClusterRef) -> bool {
         self.over.contains(cluster)
     }
+
+    /// Whether nothing is put aside.
+    #[cfg(test)]
+    pub(super) fn is_calm(&self) -> bool {
+        self.aside.is_empty()
+    }
+
+    /// Clusters that are not registered, of which something was put aside before that was known.
+    fn never_told(&self) -> BTreeSet<ClusterRef> {
+        let clusters = self.aside.keys().map(|(cluster, ..)| cluster);
+        clusters.filter(|cluster| self.is_gone(cluster)).cloned().collect()
+    }
+
+    fn take_aside(&mut self, cluster: &ClusterRef) -> Vec<((ClusterRef, ProfileId, Shard), i64)> {
+        self.aside.extract_if(.., |(of, ..), _| of == cluster).collect()
+    }
 }
 
 impl Deployer {
@@ -55,11 +76,45 @@ impl Deployer {
     pub(super) fn unregistered(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         self.registered.clusters.remove(cluster);
         self.expect_end(cluster, step);
+        self.let_aside_count(cluster, step);
+    }
+
+    /// A cluster is not registered, as was said of what has been put aside: nobody wants that there.
+    fn let_aside_count(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
+        let now = step.steady;
+        for ((_, profile, origin), time) in self.registered.take_aside(cluster) {
+            let nothing = Ok(MakerRow { target: Target::Unknown, time });
+            self.with(cluster, step, |state, next_id| {
+                state.retarget(&profile, origin, nothing, now, next_id)
+            });
+        }
+    }
+
+    // D-0514: a tombstone says that its cluster is not registered.
+    /// Whether a row says that nothing is wanted since the cluster is not registered, of which nobody has heard here: what is there stays
+    /// as it is, whatever comes first.
+    pub(super) fn puts_aside(
+        &mut self,
+        cluster: &ClusterRef,
+        profile: &ProfileId,
+        origin: Shard,
+        row: &Row,
+    ) -> bool {
+        let place = (cluster.clone(), profile.clone(), origin);
+        self.registered.aside.remove(&place);
+        let is_early = self.caught_up && is_of_unregistered(row) && !self.registered.is_gone(cluster);
+        if is_early {
+            self.registered.aside.insert(place, row.head.time);
+        }
+        is_early
     }
 
     /// Every registered cluster has been told.
     pub(super) fn all_registered(&mut self, step: &mut Step<Effect>) {
         self.registered.listed = true;
+        for cluster in self.registered.never_told() {
+            self.let_aside_count(&cluster, step);
+        }
         self.expect_ends(step);
     }
 

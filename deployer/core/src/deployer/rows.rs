@@ -16,9 +16,13 @@ use crate::messages::Effect;
 impl Deployer {
     pub(super) fn desired(&mut self, row: &Row, step: &mut Step<Effect>) {
         let Subject::Desired { cluster, origin, profile, .. } = &row.subject else { return };
+        if self.puts_aside(cluster, profile, *origin, row) {
+            return;
+        }
         // A tombstone that was there is of former times. What it is about may be wanted again by now, and its row on its
         // way: of what the cluster holds, renderers say it once more.
         let target = match (row.head.tombstone, self.caught_up) {
+            (true, true) if is_of_unregistered(row) => Ok(Target::Unknown),
             (true, true) => departure(row).map(Target::Gone),
             (true, false) => Ok(Target::Unknown),
             (false, _) => Goal::read(row, profile).map(Target::Value),
@@ -65,6 +69,11 @@ impl Deployer {
             self.report_deferred(step);
         }
     }
+}
+
+/// Whether a tombstone says that the cluster is not registered.
+pub(super) fn is_of_unregistered(row: &Row) -> bool {
+    row.head.meta.departure().is_some_and(|departure| departure.unregistered)
 }
 
 /// After whom what a tombstone withdraws goes. One that says so in a form of later does not count.

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_api::{ClusterRef, ObjectKey, ProfileId};
+use sluice_api::{ClusterRef, ObjectKey};
 use sluice_protocol::Revision;
-use sluice_protocol::rows::Cause;
+use sluice_protocol::rows::{Cause, Departure};
 
 use crate::planning::agenda::Agenda;
 use crate::planning::bindings::ClusterBindings;
@@ -25,8 +25,8 @@ pub(crate) struct Planning {
     pub(crate) renderings: Renderings,
     /// What goes to few clusters at a time.
     pub(crate) rollouts: Rollouts,
-    /// What is withdrawn and goes after others are there, and who they are, as its tombstone says.
-    pub(crate) departing: BTreeMap<Place, BTreeSet<ProfileId>>,
+    /// What is withdrawn and does not go at once, and when it does, as its tombstone says.
+    pub(crate) departing: BTreeMap<Place, Departure>,
     /// What goes, and what waits since so much would go.
     pub(crate) withdrawals: Withdrawals,
     /// What is done later.

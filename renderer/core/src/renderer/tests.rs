@@ -299,7 +299,8 @@ impl Fixture {
             self.secrecies.extend(value.is_some().then_some(row.secret));
             self.departures.remove(&key);
             if let Some(departure) = row.meta.departure() {
-                let names: Vec<_> = departure.after.iter().map(|id| id.name.as_str()).collect();
+                let mut names: Vec<_> = departure.after.iter().map(|id| id.name.as_str()).collect();
+                names.extend(departure.unregistered.then_some("unregistered"));
                 self.departures.insert(key.clone(), names.join(" "));
             }
             self.rows.insert(key, value);

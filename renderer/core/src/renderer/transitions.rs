@@ -3,6 +3,7 @@
 //! ```text
 //! blue is not wanted on a cluster any more ─► tombstone "after green" ─► green is there ─► what it does not want goes
 //!                  green does not match, is gone or paused ─► tombstone ─┘
+//! its cluster is not registered any more ─► tombstone "unregistered" ─► what is there stays
 //! ```
 
 // D-0928: a predecessor goes when its successors are there.
@@ -14,24 +15,25 @@ use sluice_protocol::rows::{Cause, Departure};
 use sluice_protocol::{Body, Fault, Meta, Publish, Step};
 
 use super::{Effect, Renderer};
+use crate::knowledge::catalog::Catalog;
 use crate::planning::row_ledger::Place;
 
 impl Renderer {
-    /// Says that nothing is wanted at this place, and after whom what is there goes.
+    /// Says that nothing is wanted at this place, and when what is there goes.
     pub(super) fn publish_withdrawal(&mut self, place: Place, time: i64, step: &mut Step<Effect>) {
-        let after = self.knowledge.catalog.successors(&place.0, &place.1);
+        let departure = departure(&self.knowledge.catalog, &place);
         let gone = Publish::new(self.desired(&place.0, &place.1), Body::Tombstone, time)
             .view(self.knowledge.catalog.view().clone())
             .forced();
-        if after.is_empty() {
+        if departure == Departure::default() {
             self.planning.departing.remove(&place);
             return step.publish(gone);
         }
-        self.planning.departing.insert(place, after.clone());
-        step.publish(gone.meta(Meta::Departure(Departure { after })));
+        self.planning.departing.insert(place, departure.clone());
+        step.publish(gone.meta(Meta::Departure(departure)));
     }
 
-    /// Somebody else may take over by now from what is being withdrawn, or nobody any more.
+    /// Somebody else may take over by now from what is being withdrawn, or nobody any more; and its cluster may be registered again.
     pub(super) fn review_departing(&mut self, step: &mut Step<Effect>) {
         let (ledger, catalog) = (&self.planning.ledger, &self.knowledge.catalog);
         if catalog.transitions.is_empty() && self.planning.departing.is_empty() {
@@ -44,7 +46,7 @@ impl Renderer {
         let withdrawn = ledger.being_withdrawn().filter(has_successor);
         let places: BTreeSet<&Place> = departing.keys().chain(withdrawn).collect();
         let said = |place: &Place| departing.get(place).cloned().unwrap_or_default();
-        let others = places.into_iter().filter(|place| catalog.successors(&place.0, &place.1) != said(place));
+        let others = places.into_iter().filter(|place| departure(catalog, place) != said(place));
         for place in others.cloned().collect::<Vec<_>>() {
             self.publish_withdrawal(place, step.now, step);
         }
@@ -60,4 +62,13 @@ impl Renderer {
             way.join(" -> ")
         )))
     }
+}
+
+// D-0514: a tombstone says that its cluster is not registered.
+/// When what is withdrawn at a place goes.
+fn departure(catalog: &Catalog, place: &Place) -> Departure {
+    let (cluster, profile) = place;
+    let unregistered = !cluster.is_management() && !catalog.fleet.clusters().contains_key(cluster);
+    let after = if unregistered { BTreeSet::new() } else { catalog.successors(cluster, profile) };
+    Departure { after, unregistered }
 }

@@ -1,5 +1,7 @@
 //! Clusters that are no longer registered.
 
+use sluice_protocol::rows::Departure;
+
 use super::*;
 
 impl Fixture {
@@ -124,4 +126,60 @@ fn what_is_still_wanted_there_is_kept_in_mind_until_its_maker_hears_of_the_end()
     assert!(fixture.deployer.clusters.is_empty());
     fixture.row("p", None);
     assert!(fixture.deployer.clusters.is_empty(), "a row of one that has gone is remembered by nobody");
+}
+
+impl Fixture {
+    /// A renderer has heard that the cluster is not registered.
+    fn withdraw_as_unregistered(&mut self, profile: &str) {
+        let mut row = row_of(profile, None);
+        row.head.meta = Meta::Departure(Departure { unregistered: true, ..Departure::default() });
+        self.run(|deployer, step| deployer.row(&row, step));
+    }
+}
+
+#[test]
+fn what_a_cluster_holds_stays_also_where_its_renderers_hear_of_its_end_first() {
+    let mut fixture = mk_fixture();
+    fixture.withdraw_as_unregistered("p");
+    fixture.pass(FORGET_AFTER);
+    assert!(fixture.take_calls().is_empty() && fixture.names() == ["a"]);
+    assert_eq!(fixture.state("p"), Some(State::Provisioned), "nothing is asked for");
+    fixture.tell(ExternalInput::Unregistered(cluster()));
+    fixture.pass(FORGET_AFTER);
+    assert_eq!(fixture.is_said(), (false, false, false));
+    assert!(fixture.deployer.clusters.is_empty() && fixture.deployer.registered.is_calm());
+    assert!(fixture.take_calls().is_empty() && fixture.names() == ["a"]);
+}
+
+#[test]
+fn a_cluster_that_is_back_before_its_renderers_know_keeps_what_it_holds_until_they_say_more() {
+    for heard_first in [false, true] {
+        let mut fixture = mk_fixture();
+        if heard_first {
+            fixture.tell(ExternalInput::Unregistered(cluster()));
+        }
+        fixture.withdraw_as_unregistered("p");
+        if !heard_first {
+            fixture.tell(ExternalInput::Unregistered(cluster()));
+        }
+        fixture.reach();
+        assert_eq!((fixture.names(), fixture.state("p")), (vec!["a"], Some(State::Held)), "{heard_first}");
+        // Nobody wants it there any more.
+        fixture.row("p", None);
+        assert!(fixture.names().is_empty(), "{heard_first}");
+    }
+}
+
+#[test]
+fn what_is_wanted_after_all_is_put_aside_no_more() {
+    let mut fixture = mk_fixture();
+    fixture.withdraw_as_unregistered("p");
+    fixture.row("p", Some(desired("p", 100, vec![config_map("b", "1")])));
+    assert!(fixture.names() == ["b"] && fixture.deployer.registered.is_calm());
+    fixture.withdraw_as_unregistered("p");
+    fixture.row("p", None);
+    assert!(
+        fixture.names().is_empty() && fixture.deployer.registered.is_calm(),
+        "it is registered, and not wanted"
+    );
 }

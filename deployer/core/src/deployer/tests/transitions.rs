@@ -19,7 +19,7 @@ impl Fixture {
     /// A profile is not wanted any more, and goes after these are there.
     fn part(&mut self, profile: &str, after: &[&str]) {
         let mut row = row_of(profile, None);
-        row.head.meta = Meta::Departure(Departure { after: ids(after) });
+        row.head.meta = Meta::Departure(Departure { after: ids(after), ..Departure::default() });
         self.run(|deployer, step| deployer.row(&row, step));
     }
 

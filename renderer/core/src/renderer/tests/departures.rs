@@ -60,6 +60,24 @@ fn a_cluster_is_gone_a_while_after_its_registration_and_forgotten_with_its_inter
 }
 
 #[test]
+fn a_tombstone_says_that_its_cluster_is_not_registered_and_no_more_once_it_is() {
+    let to = json!({"destinationClusterSelector": {"matchLabels": {"dep": "eng"}}});
+    let mut fixture = Fixture::new(vec![trigger(true, to.clone()), content(true, "1")]);
+    fixture.ready(&["x"]);
+    let place = fixture.rows.keys().find(|place| place.starts_with("b/")).unwrap().clone();
+    fixture.delete(registration("b", json!({"dep": "eng"})));
+    assert_eq!(
+        (&fixture.rows[&place], fixture.departures.get(&place).map(String::as_str)),
+        (&None, Some("unregistered"))
+    );
+    // Nobody wants it there when it comes back.
+    fixture.delete(trigger(true, to));
+    assert_eq!(fixture.departures.get(&place).map(String::as_str), Some("unregistered"));
+    fixture.put(registration("b", json!({"dep": "eng"})));
+    assert_eq!((&fixture.rows[&place], fixture.departures.get(&place)), (&None, None));
+}
+
+#[test]
 fn who_is_registered_again_in_time_is_not_gone_and_later_begins_anew() {
     let mut fixture = mk_fixture();
     fixture.unregister("a");

@@ -216,7 +216,7 @@ fn a_successor_of_the_renderer_goes_on_with_what_the_tombstones_say() {
     let tombstone = Head {
         tombstone: true,
         time: 5,
-        meta: Meta::Departure(Departure { after: after() }),
+        meta: Meta::Departure(Departure { after: after(), ..Departure::default() }),
         ..Head::default()
     };
     for (colour, expected) in [("green", None), ("grey", Some(None))] {
