@@ -7,7 +7,14 @@ impl Management {
     /// Of what is not there, everything may go at any time; of what does not select a cluster, in that cluster.
     pub(super) fn look_for_reasons(&self) -> Vec<(Addon, usize)> {
         let missing = |addon: Addon, cluster: usize| {
-            let Some(registered) = self.registered[cluster] else { return true };
+            let Some(registered) = self.registered[cluster] else {
+                return match addon {
+                    // What a cluster has stays when it is deregistered; only what its events led to goes.
+                    Addon::Own => !self.profile || self.rival,
+                    Addon::Team => !self.team,
+                    Addon::Sent | Addon::Each | Addon::All => true,
+                };
+            };
             // A source that is not there gives no reason.
             let selecting = self.source != Some(SourceForm::Narrow);
             let left_out = self.leaves_out(addon, cluster);

@@ -159,10 +159,16 @@ impl RowLedger {
         self.withdrawn.keys().filter(|place| self.is_held(place) && !self.is_used(place))
     }
 
-    /// How many places have a row, or something that came of one.
+    /// How many places have a row, or something that came of one and is not being withdrawn.
     pub(crate) fn count(&self) -> usize {
-        let only_held = self.holders.keys().filter(|place| !self.users.contains_key(*place));
+        let only_held =
+            self.holders.keys().filter(|place| !self.users.contains_key(*place) && !self.is_withdrawn(place));
         self.users.len() + only_held.count()
+    }
+
+    /// Whether a tombstone says that nothing is wanted at this place.
+    pub(crate) fn is_withdrawn(&self, place: &Place) -> bool {
+        self.withdrawn.contains_key(place)
     }
 
     /// No more than so many do, without counting.
@@ -220,7 +226,7 @@ impl RowLedger {
 
     /// Whether a tombstone says that nothing is wanted at this place, and its deployer does not ask for it once more.
     fn is_said_withdrawn(&self, place: &Place) -> bool {
-        self.withdrawn.contains_key(place) && !self.asking.contains(place)
+        self.is_withdrawn(place) && !self.asking.contains(place)
     }
 
     /// `cause` has been rendered, with rows or without: until it is forgotten it is one of [`RowLedger::causes`].

@@ -190,10 +190,17 @@ impl Withdrawals {
         self.due
     }
 
-    /// Everything that one change withdraws has been gathered, of a fleet of so many: what goes.
-    pub(crate) fn decide(&mut self, all: impl FnOnce() -> usize, now: i64) -> BTreeMap<Cause, Doomed> {
+    /// Everything that one change withdraws has been gathered, of a fleet of so many: what goes. What is not there any more does not
+    /// count.
+    pub(crate) fn decide(
+        &mut self,
+        is_there: impl Fn(&Place) -> bool,
+        all: impl FnOnce() -> usize,
+        now: i64,
+    ) -> BTreeMap<Cause, Doomed> {
         (self.gathers, self.due) = (false, None);
-        let gathered = std::mem::take(&mut self.gathered);
+        let mut gathered = std::mem::take(&mut self.gathered);
+        gathered.values_mut().for_each(|doomed| doomed.places.retain(&is_there));
         // Most changes withdraw nothing, and a fleet is large.
         let Some(guard) = self.guard.filter(|_| !gathered.is_empty()) else { return gathered };
         self.recent.retain(|(at, _)| now - at < MINUTE);
@@ -291,7 +298,7 @@ mod tests {
         for (name, count) in counts {
             assert!(!withdrawals.lets_go(&cause(name), places(name, *count), 1, (all, now)));
         }
-        withdrawals.decide(|| all, now).len() == counts.len()
+        withdrawals.decide(|_| true, || all, now).len() == counts.len()
     }
 
     #[test]
@@ -370,7 +377,10 @@ mod tests {
         assert!(!withdrawals.lets_go(&cause("a"), places("a", 1), 1, (100, 6)));
         assert_eq!(withdrawals.due(), Some(6 + GATHER));
         assert!(!withdrawals.lets_go(&cause("b"), places("b", 1), 1, (100, 9)));
-        assert_eq!((withdrawals.due(), withdrawals.decide(|| 100, 6 + GATHER).len()), (Some(6 + GATHER), 2));
+        assert_eq!(
+            (withdrawals.due(), withdrawals.decide(|_| true, || 100, 6 + GATHER).len()),
+            (Some(6 + GATHER), 2)
+        );
         assert_eq!(withdrawals.due(), None);
     }
 }

@@ -47,8 +47,18 @@ impl Renderer {
         let places: BTreeSet<&Place> = departing.keys().chain(withdrawn).collect();
         let said = |place: &Place| departing.get(place).cloned().unwrap_or_default();
         let others = places.into_iter().filter(|place| departure(catalog, place) != said(place));
-        for place in others.cloned().collect::<Vec<_>>() {
+        let is_back =
+            |place: &&Place| said(place).unregistered && catalog.fleet.clusters().contains_key(&place.0);
+        let (back, others): (Vec<_>, Vec<_>) = others.cloned().partition(|place| is_back(&place));
+        for place in others {
             self.publish_withdrawal(place, step.now, step);
+        }
+        // It may be wanted, and wait for its turn.
+        for place in back {
+            self.planning.departing.remove(&place);
+            if let Some(cause) = self.planning.ledger.ask_again(&place) {
+                self.act(&cause, step.now, step);
+            }
         }
     }
 

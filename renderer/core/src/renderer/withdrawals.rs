@@ -70,19 +70,24 @@ impl Renderer {
         }
     }
 
-    /// Where something of a cause would go, if it led to these places alone. Of a cluster that is not registered nothing goes.
+    /// Where something of a cause would go, if it led to these places alone. Of a cluster that is not registered nothing goes, and what a
+    /// tombstone says already was decided before.
     fn doomed(&self, cause: &Cause, places: &BTreeSet<Place>) -> BTreeSet<Place> {
         let clusters = self.knowledge.catalog.fleet.clusters();
+        let ledger = &self.planning.ledger;
         let goes = |place: &Place| {
-            !places.contains(place) && (place.0.is_management() || clusters.contains_key(&place.0))
+            !places.contains(place)
+                && !ledger.is_withdrawn(place)
+                && (place.0.is_management() || clusters.contains_key(&place.0))
         };
-        self.planning.ledger.everywhere(cause).into_iter().filter(goes).collect()
+        ledger.everywhere(cause).into_iter().filter(goes).collect()
     }
 
     /// All that one change withdraws is known: it goes, or waits.
     pub(super) fn decide_withdrawals(&mut self, step: &mut Step<Effect>) {
         let ledger = &self.planning.ledger;
-        let decided = self.planning.withdrawals.decide(|| ledger.count(), step.steady);
+        let is_there = |place: &Place| ledger.is_used(place) || ledger.is_held(place);
+        let decided = self.planning.withdrawals.decide(is_there, || ledger.count(), step.steady);
         self.let_pass(decided, step);
         self.look_at_approvals(step);
         self.tell_withdrawals(step);

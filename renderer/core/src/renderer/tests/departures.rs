@@ -1,5 +1,7 @@
 //! Clusters that are no longer registered, and reports that go.
 
+use sluice_protocol::rows::{State, Status};
+
 use super::*;
 
 fn mk_fixture() -> Fixture {
@@ -65,6 +67,13 @@ fn a_tombstone_says_that_its_cluster_is_not_registered_and_no_more_once_it_is() 
     let mut fixture = Fixture::new(vec![trigger(true, to.clone()), content(true, "1")]);
     fixture.ready(&["x"]);
     let place = fixture.rows.keys().find(|place| place.starts_with("b/")).unwrap().clone();
+    let profile = ProfileId::cluster(place.strip_prefix("b/").unwrap());
+    let subject =
+        Subject::Status { shard: Shard::FIRST, cluster: cluster("b"), origin: Shard::FIRST, profile };
+    let body = serde_json::to_vec(&Status::new(State::Provisioned, Vec::new())).unwrap();
+    let head = Head { meta: Meta::of_cause(&cause(Some("x"))), ..Head::default() };
+    let there = Row { subject, head, body: body.into(), sequence: Sequence::new(1) };
+    fixture.run(|renderer, step| renderer.external(ExternalInput::Status(Arc::new(there)), step));
     fixture.delete(registration("b", json!({"dep": "eng"})));
     assert_eq!(
         (&fixture.rows[&place], fixture.departures.get(&place).map(String::as_str)),

@@ -299,3 +299,20 @@ fn a_dry_run_gives_it_to_all_at_once() {
     fixture.ready(&[]);
     assert_eq!((fixture.marks().as_str(), fixture.news()), ("1111", ""));
 }
+
+/// It is wanted there, and waits for its turn: nothing says that it should go.
+#[test]
+fn what_waits_for_its_turn_on_a_cluster_that_is_back_stays() {
+    let mut fixture = mk_fixture(profile(json!(1)));
+    NAMES.into_iter().for_each(|name| fixture.say(name, State::Provisioned));
+    fixture.delete(registered("d"));
+    assert_eq!(fixture.departures.get("d/p").map(String::as_str), Some("unregistered"));
+    fixture.put(plain("2"));
+    fixture.take_log();
+    fixture.put(registered("d"));
+    assert!(fixture.take_log().iter().all(|line| line != "-d"));
+    for name in ["a", "b", "c", "d"] {
+        fixture.say(name, State::Provisioned);
+    }
+    assert_eq!(fixture.marks(), "2222");
+}

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use sluice_protocol::rows::{State, Status};
+
 use super::*;
 use crate::planning::withdrawals::WithdrawGuard;
 
@@ -202,6 +204,41 @@ fn a_successor_holds_up_the_same() {
     assert_eq!(called, before.called(), "an approval outlives the renderer");
     fixture.put(approvals(&called, "1970-01-01T00:00:01Z"));
     assert_eq!(fixture.take_log().iter().filter(|line| line.starts_with('-')).count(), 40);
+}
+
+/// A deployer holds something of a profile on this cluster, of which it knows no row.
+fn asking(name: &str) -> ExternalInput {
+    let profile = ProfileId::cluster("p");
+    let subject =
+        Subject::Status { shard: Shard::FIRST, cluster: cluster(name), origin: Shard::FIRST, profile };
+    let body = serde_json::to_vec(&Status::new(State::Held, Vec::new())).unwrap();
+    let meta = Meta::of_cause(&Cause::Profile(ProfileId::cluster("p")));
+    let row = Row {
+        subject,
+        head: Head { meta, ..Head::default() },
+        body: body.into(),
+        sequence: Sequence::new(1),
+    };
+    ExternalInput::Status(Arc::new(row))
+}
+
+#[test]
+fn what_was_decided_is_said_again_to_who_asks_and_what_nobody_decided_waits() {
+    let mut fixture = mk_fixture();
+    fixture.delete(profile("p", "in"));
+    fixture.put(approvals(&fixture.called(), "1970-01-01T00:00:01Z"));
+    fixture.take_log();
+    (0..40).for_each(|number| {
+        fixture.run(|renderer, step| renderer.external(asking(&format!("in-{number}")), step));
+    });
+    assert_eq!((fixture.take_log().len(), fixture.held_up()), (40, None), "its deployers are others by now");
+    // Of these there is neither row nor tombstone: both were lost.
+    let mut fixture = guarded(fleet(vec![profile("q", "other")]), |renderer| {
+        (0..40).for_each(|number| renderer.external(asking(&format!("in-{number}")), &mut Step::at(0)));
+    });
+    fixture.ready(&[]);
+    let text = fixture.held_up().unwrap();
+    assert!(text.starts_with("40 of 100 add-ons would be withdrawn at once"), "{text}");
 }
 
 #[test]
