@@ -220,6 +220,7 @@ fn assert_rights_are_narrow(fixture: &Fixture) {
         "rights.renderer.events",
         "rights.renderer.profiles/status",
         "rights.renderer.sets/status",
+        "rights.renderer.sveltosclusters",
         "rights.renderer.sveltosclusters/status",
     ];
     let written = BTreeSet::from(written.map(str::to_owned));
