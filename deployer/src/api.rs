@@ -26,6 +26,7 @@ use fields::{How, seen};
 use crate::tenants::{Acting, Caller, Tenants};
 use crate::{failure, own, tenants};
 
+mod along;
 mod content;
 mod fields;
 mod namespaces;
@@ -97,6 +98,7 @@ impl Site {
             Request::List(gvk) => self.known(&gvk, self.list(&gvk).await),
             Request::Read(key) => self.known(&key.gvk, self.read(&key).await),
             Request::Content(key) => self.content(&key).await,
+            Request::Along { holder, profile } => self.along(&holder, &profile).await,
             Request::Apply { object, against, subresources, make_namespace, excluded, watched, account } => {
                 let caller = self.caller(account)?;
                 let object = self.as_allowed(object, against.as_ref(), &excluded).await?;

@@ -254,7 +254,7 @@ fn kind(request: &Request) -> &'static str {
         | Request::ReadInventory(_)
         | Request::WriteInventory { .. }
         | Request::DeleteInventory { .. } => "inventory",
-        Request::List(_) => "list",
+        Request::List(_) | Request::Along { .. } => "list",
         Request::Read(_) | Request::Content(_) => "read",
         Request::Prove { .. } => "prove",
         Request::Rehearse { .. } | Request::RehearseDelete { .. } => "rehearse",

@@ -199,6 +199,7 @@ impl ApiServer {
             Request::Prove { .. } | Request::RehearseDelete { .. } => Reply::Done,
             Request::Rehearse { .. } => Reply::Rehearsed { exists: false, difference: None },
             Request::Read(key) => Reply::Read(self.applied.get(key).map(|object| Live::of(object))),
+            Request::Along { .. } => Reply::Along(None),
             Request::Content(key) => {
                 let found = self.applied.get(key);
                 Reply::Content(found.map(|object| (Live::of(object).version(), content_digest(object))))

@@ -144,6 +144,7 @@ pub(crate) fn proxy_answer(request: &Request, is_plain: bool) -> Failure {
         | Request::List(_)
         | Request::Read(_)
         | Request::Content(_)
+        | Request::Along { .. }
         | Request::Prove { .. }
         | Request::Rehearse { .. }
         | Request::RehearseDelete { .. }

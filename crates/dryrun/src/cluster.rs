@@ -113,6 +113,7 @@ impl Clusters {
             Request::Inventories => Reply::Inventories(Vec::new()),
             Request::List(_) => Reply::Listed(Vec::new()),
             Request::Content(_) => Reply::Content(None),
+            Request::Along { .. } => Reply::Along(None),
             Request::ReadInventory(_) => Reply::Inventory(None),
             // Nothing is known of rights here.
             Request::Prove { .. } | Request::RehearseDelete { .. } => Reply::Done,

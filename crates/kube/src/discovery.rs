@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use kube::Client;
+use kube::core::ApiResource;
 use kube::core::discovery::v2::APIGroupDiscovery;
+use kube::discovery::verbs::{DELETE, LIST};
+use kube::discovery::{ApiGroup, Discovery, Scope};
 
 /// What a server says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +34,28 @@ pub async fn discover(client: &Client) -> Result<Discovered, kube::Error> {
         Err(error) => return Err(error),
     }
     Ok(Discovered { version: info.git_version, major: info.major, minor: info.minor, api_versions })
+}
+
+/// Every kind whose objects are in namespaces and can be listed and deleted, each once, as its group prefers it: the order is that
+/// of groups and kinds, the core group first.
+///
+/// # Errors
+/// When the server does not answer, or not as an API server does.
+pub async fn kinds_in_namespaces(client: &Client) -> Result<Vec<ApiResource>, kube::Error> {
+    let discovery = match Discovery::new(client.clone()).run_aggregated().await {
+        Err(kube::Error::SerdeError(_)) => Discovery::new(client.clone()).run().await?,
+        discovery => discovery?,
+    };
+    let mut kinds: Vec<ApiResource> = discovery
+        .groups()
+        .flat_map(ApiGroup::resources_by_stability)
+        .filter(|(_, can)| {
+            can.scope == Scope::Namespaced && [LIST, DELETE].iter().all(|verb| can.supports_operation(verb))
+        })
+        .map(|(kind, _)| kind)
+        .collect();
+    kinds.sort_by(|a, b| (&a.group, &a.kind).cmp(&(&b.group, &b.kind)));
+    Ok(kinds)
 }
 
 async fn aggregated(client: &Client) -> Result<Vec<APIGroupDiscovery>, kube::Error> {

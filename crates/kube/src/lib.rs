@@ -26,7 +26,7 @@ pub use client::{Trust, client_of_kubeconfig, management_client};
 pub use connection::Connection;
 pub use definitions::definitions;
 pub use denied::remedy_of_denial;
-pub use discovery::{Discovered, discover};
+pub use discovery::{Discovered, discover, kinds_in_namespaces};
 pub use impersonate::impersonating;
 pub use list::{Listing, list, list_each, read};
 pub use newest::Watermark;

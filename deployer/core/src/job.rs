@@ -369,7 +369,13 @@ impl Job {
                 if context.all_said { self.prune(context) } else { self.defer(context) }
             }
             Phase::Pruning { wave } => match self.next_wave(wave) {
-                Some(_) if wave.is_none() && self.is_guarded(context) => self.settle(context),
+                Some(_) if wave.is_none() && self.is_guarded(context) => {
+                    if self.in_flight > 0 {
+                        Ended::NotYet
+                    } else {
+                        self.settle(context)
+                    }
+                }
                 // What is in it may still be there.
                 Some(wave) if failed && wave <= Wave::Definitions => self.settle(context),
                 Some(wave) => self.prune_wave(wave, context),

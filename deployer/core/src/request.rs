@@ -24,6 +24,13 @@ pub enum Request {
     Read(ObjectKey),
     /// What a ConfigMap or Secret holds, as far as that tells it from another content.
     Content(ObjectKey),
+    /// What would go along with this object, a namespace, a definition or a volume claim, and is not of this profile.
+    Along {
+        /// The object that would be deleted.
+        holder: ObjectKey,
+        /// Whose things may go.
+        profile: ProfileId,
+    },
     /// Server-side apply.
     Apply {
         /// The object, complete.
@@ -121,6 +128,8 @@ pub enum Reply {
     Read(Option<Live>),
     /// To [`Request::Content`]: its version, and what tells its content from another one; `None` when there is no such object.
     Content(Option<(Version, String)>),
+    /// To [`Request::Along`]: the first thing that was found, in words for people.
+    Along(Option<Box<str>>),
     /// To [`Request::Apply`].
     Applied(Live),
     /// To [`Request::Rehearse`]: whether there is such an object, and how it would differ, without values of Secrets.
@@ -235,6 +244,7 @@ impl Request {
                 | Self::List(_)
                 | Self::Read(_)
                 | Self::Content(_)
+                | Self::Along { .. }
                 | Self::Prove { .. }
                 | Self::Rehearse { .. }
                 | Self::RehearseDelete { .. }

@@ -338,6 +338,14 @@ impl Fixture {
             }
             Request::Read(key) => Reply::Read(self.objects.get(&key).map(Live::of)),
             Request::Content(key) => Reply::Content(self.content(&key)),
+            Request::Along { holder, profile } => {
+                let is_in = |key: &ObjectKey| key.namespace == holder.name || holder.gvk.kind != "Namespace";
+                let of_others =
+                    |object: &Value| !Live::of(object).owner.is_some_and(|owner| owner.is(&profile));
+                let mut found = self.objects.iter().filter(|(key, object)| is_in(key) && of_others(object));
+                self.calls.push(format!("along {}", holder.name));
+                Reply::Along(found.next().map(|(key, _)| key.to_string().into()))
+            }
             Request::Prove { .. } => Reply::Done,
             Request::Rehearse { object, .. } => {
                 let there = self.objects.get(&ObjectKey::of(&object).unwrap());

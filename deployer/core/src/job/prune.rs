@@ -189,7 +189,7 @@ impl Job {
 }
 
 /// Whether other objects may be in it, which go with it.
-fn holds_others(key: &ObjectKey) -> bool {
+pub(super) fn holds_others(key: &ObjectKey) -> bool {
     matches!(
         (key.gvk.group.as_str(), key.gvk.kind.as_str()),
         ("", "Namespace") | ("apiextensions.k8s.io", DEFINITION)

@@ -72,6 +72,7 @@ impl Job {
             }
             Request::Read(key) | Request::Delete { key, .. } => self.object_reply(key, reply, context),
             Request::Prove { object, .. } => self.proved(object, &reply),
+            Request::Along { holder, .. } => self.note_along(holder, reply),
             Request::Apply { object, .. } => {
                 if let Some(key) = ObjectKey::of(object) {
                     self.learn(&key, &reply, context);

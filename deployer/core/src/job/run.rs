@@ -10,6 +10,7 @@ use crate::order::Lane;
 use crate::prepare::Prepared;
 use crate::releases::Releases;
 use crate::reload::Reload;
+use crate::request::Failure;
 
 #[derive(Debug, Default)]
 pub(super) struct Run {
@@ -43,6 +44,8 @@ pub(super) struct Run {
     pub(super) gated: BTreeSet<ObjectKey>,
     /// Lanes in which nothing more is done, as checks fail.
     pub(super) shut: BTreeSet<Lane>,
+    /// What the server says would go along with what is to be deleted, and is not of this profile.
+    pub(super) along: BTreeMap<ObjectKey, Result<Option<Box<str>>, Failure>>,
     /// How often each object had changed when it was to be written.
     pub(super) conflicts: HashMap<ObjectKey, u32>,
     /// What is wrong, by object.
