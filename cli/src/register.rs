@@ -1,4 +1,4 @@
-//! `sluice register cluster` and `sluice deregister cluster`.
+//! `sluice register` and `sluice deregister cluster`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,8 @@ use sluice_kube::{Raw, Trust, client_of_kubeconfig, resource_of};
 use crate::print::say;
 use crate::reach;
 use crate::seed::apply;
+
+mod identity;
 
 /// The key of a kubeconfig in its Secret.
 const KEY: &str = "kubeconfig";
@@ -51,6 +53,12 @@ pub(crate) struct Register {
 enum RegisterWhat {
     /// A cluster: a SveltosCluster, and a Secret with its kubeconfig.
     Cluster(RegisterCluster),
+    /// Print a SveltosCluster that is reached with the identity that AWS gives to agents and deployers, and what else it needs.
+    Eks(identity::Eks),
+    /// The same with the identity that Google Cloud gives.
+    Gke(identity::Gke),
+    /// The same with the identity that Azure gives.
+    Aks(identity::Aks),
 }
 
 #[derive(Debug, clap::Args)]
@@ -109,8 +117,12 @@ impl Registration {
 
 impl Register {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
-        let RegisterWhat::Cluster(args) = self.what;
-        args.run().await
+        match self.what {
+            RegisterWhat::Cluster(args) => args.run().await,
+            RegisterWhat::Eks(args) => args.run(),
+            RegisterWhat::Gke(args) => args.run(),
+            RegisterWhat::Aks(args) => args.run(),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use sluice_api::Gvk;
 use sluice_deployer_core::{Class, Failure};
-use sluice_kube::remedy_of_denial;
+use sluice_kube::{is_no_token, remedy_of_denial};
 
 use crate::tenants::Acting;
 
@@ -30,7 +30,8 @@ pub(crate) fn of(error: &kube::Error, planned: bool, rights: Rights<'_>) -> Fail
         );
     }
     let kube::Error::Api(status) = error else {
-        let class = if was_not_connected(error) { Class::Transient } else { Class::Unanswered };
+        let was_sent = !was_not_connected(error) && !is_no_token(error);
+        let class = if was_sent { Class::Unanswered } else { Class::Transient };
         return Failure::new(class, format!("the API server cannot be reached: {}", root(error)));
     };
     let class = match status.code {

@@ -159,7 +159,8 @@ impl Installation {
             arguments.extend(mirrors.iter().map(|mirror| format!("--chart-mirrors={mirror}")));
             arguments.push("--chart-hosts=127.0.0.1".to_owned());
         }
-        Replica::start(stage, stage, programs.find(&format!("sluice-{stage}"))?, arguments, dir)
+        let program = programs.find(&format!("sluice-{stage}"))?;
+        Replica::start(stage, Launch::new(stage, program, arguments, dir))
     }
 
     async fn start_bus(&self, dir: &Path) -> anyhow::Result<(Process, String)> {

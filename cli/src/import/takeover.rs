@@ -124,6 +124,9 @@ async fn sites(client: &Client, request: &Request) -> anyhow::Result<(Vec<(Clust
     for access in feed.values() {
         let Some(kubeconfig) = access.kubeconfig.filter(|_| is_meant(&access.cluster)) else { continue };
         let client = match kubeconfig {
+            _ if access.trust == Trust::Identity => Err(
+                "it has no kubeconfig, and the identity of agents and deployers is not that of who calls this".to_owned()
+            ),
             Ok(text) => client_of_kubeconfig(&text, Trust::Registered { proxies: true }).await,
             Err(why) => Err(why),
         };

@@ -27,7 +27,7 @@ pub async fn management_client(kubeconfig: Option<&Path>) -> anyhow::Result<Clie
 }
 
 /// Plain HTTP needs no certificates: a container without any must reach the simulated clusters.
-fn without_needless_tls(mut config: Config) -> Config {
+pub(crate) fn without_needless_tls(mut config: Config) -> Config {
     if config.cluster_url.scheme_str() == Some("http") {
         config.root_cert.get_or_insert_default();
     }
@@ -44,6 +44,8 @@ pub enum Trust {
         /// Whether it may name a proxy.
         proxies: bool,
     },
+    /// That of this process, which has made it of a registration: [`identity_kubeconfig`](crate::identity_kubeconfig).
+    Identity,
 }
 
 /// A client for the cluster of a kubeconfig.
@@ -54,7 +56,7 @@ pub async fn client_of_kubeconfig(text: &str, trust: Trust) -> Result<Client, St
     let said = |error: &dyn Display| {
         match trust {
         Trust::Own => format!("the kubeconfig cannot be used: {error}"),
-        Trust::Registered { .. } => {
+        Trust::Registered { .. } | Trust::Identity => {
             "the kubeconfig cannot be used: check its server, and whether its certificates and keys are base64 of PEM".to_owned()
         }
     }
@@ -64,6 +66,7 @@ pub async fn client_of_kubeconfig(text: &str, trust: Trust) -> Result<Client, St
             Kubeconfig::from_yaml(text).map_err(|error| format!("the kubeconfig cannot be read: {error}"))?
         }
         Trust::Registered { proxies } => registered::read(text, proxies)?,
+        Trust::Identity => registered::read(text, false)?,
     };
     let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
     let mut config = config.map_err(|error| said(&error))?;

@@ -11,6 +11,7 @@ use kube::client::Body;
 use serde_json::Value;
 
 use crate::client::{Trust, client_of_kubeconfig};
+use crate::identity::{self, Tokens};
 use crate::registered::token::{with_token, without_token};
 use crate::token::Claims;
 
@@ -40,6 +41,10 @@ impl Connection {
     /// # Errors
     /// What is wrong with it, as [`client_of_kubeconfig`] says.
     pub async fn open(kubeconfig: &str, trust: Trust) -> Result<Self, String> {
+        if trust == Trust::Identity {
+            let client = identity::client_of(kubeconfig, Tokens::of_process()).await?;
+            return Ok(Self { client, trust, renewable: None });
+        }
         let Some((renewable, text)) = Renewable::of(kubeconfig) else {
             let client = client_of_kubeconfig(kubeconfig, trust).await?;
             return Ok(Self { client, trust, renewable: None });

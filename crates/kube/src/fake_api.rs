@@ -63,14 +63,19 @@ impl FakeApi {
         Self { address, requests }
     }
 
+    /// Its address, with the scheme and without a slash.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     /// A client of it.
     pub fn client(&self) -> Client {
-        Client::try_from(kube::Config::new(format!("http://{}", self.address).parse().unwrap())).unwrap()
+        Client::try_from(kube::Config::new(self.url().parse().unwrap())).unwrap()
     }
 
     /// A kubeconfig of it.
     pub fn kubeconfig(&self) -> String {
-        let server = format!("http://{}", self.address);
+        let server = self.url();
         serde_json::json!({"apiVersion": "v1", "kind": "Config", "current-context": "fake",
             "clusters": [{"name": "fake", "cluster": {"server": server}}], "users": [{"name": "fake", "user": {}}],
             "contexts": [{"name": "fake", "context": {"cluster": "fake", "user": "fake"}}]})

@@ -10,6 +10,7 @@ mod denied;
 mod discovery;
 #[cfg(any(test, feature = "fake-api"))]
 pub mod fake_api;
+mod identity;
 mod impersonate;
 mod list;
 mod listening;
@@ -27,6 +28,7 @@ pub use connection::Connection;
 pub use definitions::definitions;
 pub use denied::remedy_of_denial;
 pub use discovery::{Discovered, discover, kinds_in_namespaces};
+pub use identity::{identity_kubeconfig, is_no_token};
 pub use impersonate::impersonating;
 pub use list::{Listing, list, list_each, read};
 pub use newest::Watermark;

@@ -7,7 +7,7 @@ use sluice_api::model::Onboarding;
 use sluice_bus::BusOptions;
 use sluice_protocol::Role;
 
-use crate::clusters::Accepted;
+use crate::clusters::{Accepted, IdentityNamespaces};
 use crate::keys;
 use crate::nats::NatsArgs;
 
@@ -56,12 +56,23 @@ pub struct ForgetArgs {
 }
 
 /// What kubeconfigs of registered clusters may say.
-#[derive(Clone, Copy, Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct AccessArgs {
     /// Kubeconfigs of registered clusters may name a proxy: whoever writes them says where their requests go. Programs and files they
     /// may never name.
     #[arg(long, env = "SLUICE_ALLOW_KUBECONFIG_PROXIES")]
     pub allow_kubeconfig_proxies: bool,
+
+    /// Clusters that are registered in these namespaces may be reached with the identity that AWS, Google Cloud or Azure gives to this
+    /// process (`spec.workloadIdentity`): whoever may register a cluster there says where its tokens go. `*` is every namespace.
+    #[arg(
+        long,
+        env = "SLUICE_WORKLOAD_IDENTITY_NAMESPACES",
+        value_name = "NAMESPACES",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub workload_identity_namespaces: IdentityNamespaces,
 }
 
 /// Which clusters of Cluster API are managed clusters.
@@ -82,7 +93,11 @@ pub struct OnboardArgs {
 impl AccessArgs {
     /// Which registrations count, and what they may say.
     pub fn accepted(&self, onboarding: OnboardArgs) -> Accepted {
-        Accepted { proxies: self.allow_kubeconfig_proxies, onboarding: onboarding.capi_onboard_annotation }
+        Accepted {
+            proxies: self.allow_kubeconfig_proxies,
+            onboarding: onboarding.capi_onboard_annotation,
+            identities: self.workload_identity_namespaces.clone(),
+        }
     }
 }
 

@@ -14,8 +14,10 @@ use sluice_protocol::{About, Problem};
 use sluice_tasks::{End, Kept, Tasks};
 use tokio::sync::Notify;
 
+mod identities;
 mod registrations;
 
+pub use identities::IdentityNamespaces;
 pub use registrations::kubeconfig_key;
 use registrations::{RegistrationKind, Registrations};
 
@@ -46,12 +48,14 @@ pub struct Accepted {
     pub proxies: bool,
     /// Which clusters of Cluster API count.
     pub onboarding: Onboarding,
+    /// Where registrations may use the identity that a cloud gives to this process.
+    pub identities: IdentityNamespaces,
 }
 
 /// Without proxies.
 impl From<Onboarding> for Accepted {
     fn from(onboarding: Onboarding) -> Self {
-        Self { proxies: false, onboarding }
+        Self { onboarding, ..Self::default() }
     }
 }
 

@@ -24,7 +24,9 @@ mod reporter;
 
 pub use admin::serve;
 pub use args::{AccessArgs, CommonArgs, ForgetArgs, OnboardArgs};
-pub use clusters::{Accepted, Access, ClusterFeed, access_feed, access_feed_of, kubeconfig_key};
+pub use clusters::{
+    Accepted, Access, ClusterFeed, IdentityNamespaces, access_feed, access_feed_of, kubeconfig_key,
+};
 pub use context::{Context, Readiness, count_shards};
 pub use defaults::{install_defaults, install_logs, stop_on_signals, stop_on_signals_then};
 pub use held::{Fate, HoldError, hold_secret, secrets_of};

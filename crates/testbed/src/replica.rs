@@ -1,7 +1,6 @@
 //! One replica of one stage.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -32,17 +31,11 @@ impl Replica {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn start(
-        stage: &'static str,
-        name: &str,
-        program: PathBuf,
-        mut arguments: Vec<String>,
-        dir: &Path,
-    ) -> anyhow::Result<Self> {
+    pub fn start(stage: &'static str, mut launch: Launch) -> anyhow::Result<Self> {
         let admin = format!("127.0.0.1:{}", steady_port()?);
-        arguments.push(format!("--http-addr={admin}"));
-        let process = Process::start(Launch::new(name, program, arguments, dir))?;
-        Ok(Self { stage, name: name.to_owned(), admin, process })
+        launch.arguments.push(format!("--http-addr={admin}"));
+        let name = launch.name.clone();
+        Ok(Self { stage, name, admin, process: Process::start(launch)? })
     }
 
     /// `matcher` for example: what its metrics and problems are named after.

@@ -44,6 +44,8 @@ pub struct Options {
     pub electing: bool,
     /// Whether the bus has TLS and a user for each stage.
     pub secured: bool,
+    /// Variables of the environment of every stage, besides those of this process.
+    pub environment: Vec<(String, String)>,
 }
 
 /// A running pipeline.
@@ -74,6 +76,7 @@ impl Default for Options {
             stream_replicas: 1,
             electing: false,
             secured: false,
+            environment: Vec::new(),
         }
     }
 }
@@ -199,7 +202,9 @@ impl Stack {
         }
         arguments.extend(self.security.iter().flat_map(|security| security.arguments(stage)));
         let program = programs.find(&format!("sluice-{stage}"))?;
-        let replica = Replica::start(stage, &name, program, arguments, &self.dir)?;
+        let environment = self.options.environment.clone();
+        let launch = Launch { environment, ..Launch::new(&name, program, arguments, &self.dir) };
+        let replica = Replica::start(stage, launch)?;
         self.replicas.insert(name, replica);
         Ok(())
     }

@@ -8,6 +8,7 @@ use super::cluster_check::{ClusterChecks, Guards};
 use super::pause::Pause;
 use super::read::Field;
 use super::token_renewal::{Renewal, TokenRenewal};
+use super::workload_identity::{Identity, WorkloadIdentity};
 use crate::cluster::{ClusterKind, ClusterRef};
 use crate::identity;
 use crate::object::{self, Gvk, ObjectKey};
@@ -25,6 +26,8 @@ pub struct Cluster {
     pub kubeconfig: KubeconfigRef,
     /// How the token in it is renewed; a mistake is told where that is done.
     pub renewal: Renewal,
+    /// How it is reached where it has no kubeconfig; a mistake is told where it is reached.
+    pub identity: Identity,
     /// The registration, which templates see as `.Cluster`.
     pub object: Arc<Value>,
 }
@@ -63,11 +66,16 @@ impl Cluster {
             renewed: renewed.ok().filter(|key| !key.is_empty() && kind == ClusterKind::Sveltos),
             key: own("kubeconfigKeyName").or(standard_key),
         };
+        let is_own = kind == ClusterKind::Sveltos;
+        let identity = || WorkloadIdentity::read(object).transpose().map(Arc::new);
+        let identity = is_own.then(identity).flatten();
         let renewal = || TokenRenewal::read(object, &kubeconfig).transpose().map(Arc::new);
         Some(Self {
             pause: Pause::read(object),
             checks: ClusterChecks::read(object).transpose().map(Arc::new),
-            renewal: (kind == ClusterKind::Sveltos).then(renewal).flatten(),
+            // Tokens of an identity are renewed without being asked.
+            renewal: (is_own && identity.is_none()).then(renewal).flatten(),
+            identity,
             kubeconfig,
             id,
             object: object.clone(),

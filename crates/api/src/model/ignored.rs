@@ -40,14 +40,13 @@ const fn field(kinds: &'static [&'static str], name: &'static str, why: &'static
 }
 
 /// Everything that is accepted and has no effect.
-pub const IGNORED: [Ignored; 5] = [
+pub const IGNORED: [Ignored; 4] = [
     field(&["RoleRequest"], "expirationSeconds", "has no effect: Sluice issues no tokens"),
     field(
         SVELTOS_CLUSTERS,
         "pullMode",
         "has no effect: an agent reaches the cluster by its kubeconfig; let one run beside the cluster",
     ),
-    field(SVELTOS_CLUSTERS, "workloadIdentity", "has no effect: the cluster is reached by its kubeconfig"),
     Ignored {
         kinds: CLUSTERS,
         at: FieldLocation::Annotation("sharding.projectsveltos.io/key"),
@@ -121,8 +120,7 @@ mod tests {
         assert!(paths(nothing).is_empty());
         let cluster = json!({"kind": "SveltosCluster", "metadata": {"name": "c", "annotations": {"sharding.projectsveltos.io/key": "s"}},
             "spec": {"pullMode": true, "consecutiveFailureThreshold": 3, "workloadIdentity": {"provider": "AWS"}, "readinessChecks": [], "livenessChecks": {}}});
-        let expected =
-            ["spec.pullMode", "spec.workloadIdentity", "metadata.annotations.sharding.projectsveltos.io/key"];
+        let expected = ["spec.pullMode", "metadata.annotations.sharding.projectsveltos.io/key"];
         assert_eq!(paths(cluster), expected);
         assert!(paths(json!({"kind": "EventSource", "spec": {"pullMode": true}})).is_empty());
         assert_eq!(

@@ -33,6 +33,7 @@ mod tests;
 mod token_renewal;
 mod transitions;
 mod trigger;
+mod workload_identity;
 
 pub use approvals::{approves, outdated};
 pub use check::{Check, CheckPoint, CheckedObjects, Metrics, ServiceAddress};
@@ -61,6 +62,7 @@ pub use templated::{Sees, Templated, templated_fields, templates, templates_of};
 pub use token_renewal::{Renewal, TokenRenewal};
 pub use transitions::Transitions;
 pub use trigger::{DestinationCluster, Era, Trigger, no_action};
+pub use workload_identity::{AUTHORITY_KEY, Cloud, Identity, WorkloadIdentity};
 
 use crate::{ClusterKind, ClusterRef, Gvk, ObjectKey};
 

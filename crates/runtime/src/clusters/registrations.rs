@@ -8,11 +8,14 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
-use sluice_api::model::{Cluster, Guards, KubeconfigRef, LIB_GROUP, Pause, Renewal, capi_cluster};
-use sluice_api::{ClusterRef, Gvk, object};
+use sluice_api::model::{
+    AUTHORITY_KEY, Cluster, Guards, Identity, KubeconfigRef, LIB_GROUP, Pause, Renewal, WorkloadIdentity,
+    capi_cluster,
+};
+use sluice_api::{ClusterRef, FieldError, Gvk, object};
 
 use super::{Accepted, Access, ClusterFeed};
-use sluice_kube::{Trust, WatchEvent, remedy_of_denial};
+use sluice_kube::{Trust, WatchEvent, identity_kubeconfig, remedy_of_denial};
 
 /// A kind that says something of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,9 +32,12 @@ pub(super) struct Registrations {
     clusters: BTreeMap<(RegistrationKind, ClusterRef), Registration>,
     /// By namespace and name. Data is kept of what may be a kubeconfig, by its text or by its name: other Secrets can be
     /// many and large.
-    secrets: BTreeMap<(String, String), Option<Map<String, Value>>>,
+    secrets: BTreeMap<(String, String), Secret>,
     listed: BTreeSet<RegistrationKind>,
 }
+
+/// The data of a Secret, where it is kept.
+type Secret = Option<Map<String, Value>>;
 
 /// What a registration says of a cluster.
 #[derive(PartialEq)]
@@ -40,6 +46,7 @@ struct Registration {
     pause: Pause,
     checks: Guards,
     renewal: Renewal,
+    identity: Identity,
 }
 
 /// Whose access may have changed.
@@ -108,7 +115,7 @@ impl Registrations {
             Touched::Cluster(kind, id) => self.publish(kind, &id, now, feed),
             Touched::UsersOf(namespace, secret) => {
                 let uses = |id: &ClusterRef, registered: &Registration| {
-                    id.namespace == namespace && registered.kubeconfig.secret == secret
+                    id.namespace == namespace && registered.secret() == Some(secret.as_str())
                 };
                 let users = self.clusters.iter().filter(|((_, id), registered)| uses(id, registered));
                 users.for_each(|((kind, id), _)| self.publish(*kind, id, now, feed));
@@ -163,8 +170,9 @@ impl Registrations {
                 Some(Value::Object(data)) => data,
                 _ => Map::new(),
             };
+            let is_authority = self.accepted.identities.any() && data.contains_key(AUTHORITY_KEY);
             let kept = name.ends_with("kubeconfig") || data.values().any(may_be_kubeconfig);
-            let data = kept.then_some(data);
+            let data = (kept || is_authority).then_some(data);
             self.secrets.insert((namespace.clone(), name.clone()), data);
             return Touched::UsersOf(namespace, name);
         }
@@ -173,8 +181,9 @@ impl Registrations {
             let was = self.clusters.remove(&(kind, cluster.id.clone())).is_some();
             return if was { Touched::Cluster(kind, cluster.id) } else { Touched::None };
         }
-        let Cluster { id, kubeconfig, pause, checks, renewal, .. } = cluster;
-        let (key, registered) = ((kind, id.clone()), Registration { kubeconfig, pause, checks, renewal });
+        let Cluster { id, kubeconfig, pause, checks, renewal, identity, .. } = cluster;
+        let registered = Registration { kubeconfig, pause, checks, renewal, identity };
+        let key = (kind, id.clone());
         // Its status is written all the time.
         if self.clusters.get(&key) == Some(&registered) {
             return Touched::None;
@@ -186,14 +195,57 @@ impl Registrations {
     fn publish(&self, kind: RegistrationKind, id: &ClusterRef, now: i64, feed: &ClusterFeed) {
         let Some(registered) = self.clusters.get(&(kind, id.clone())) else { return withdraw(id, feed) };
         let named = &registered.kubeconfig;
-        let secret = self.secrets.get(&(id.namespace.clone(), named.secret.clone()));
-        let kubeconfig = Some(kubeconfig(named, secret).map(Into::into));
-        let trust = Trust::Registered { proxies: self.accepted.proxies };
+        let secret = |name: &str| self.secrets.get(&(id.namespace.clone(), name.to_owned()));
+        let (text, trust) = match &registered.identity {
+            Some(identity) => (self.by_identity(id, identity, secret), Trust::Identity),
+            None => {
+                let trust = Trust::Registered { proxies: self.accepted.proxies };
+                (kubeconfig(named, secret(&named.secret)), trust)
+            }
+        };
+        let kubeconfig = Some(text.map(Into::into));
         let paused = registered.pause.at(now).is_some();
         let (checks, renewal) = (registered.checks.clone(), registered.renewal.clone());
         let access = Access { cluster: id.clone(), kubeconfig, trust, paused, checks, renewal };
         if feed.get(id).as_ref() != Some(&access) {
             feed.put(id.clone(), access);
+        }
+    }
+
+    /// The kubeconfig of a cluster that is reached with the identity of this process. Whoever names an address gets a token there:
+    /// only namespaces count whose registrations are the admin's.
+    fn by_identity<'a>(
+        &self,
+        id: &ClusterRef,
+        identity: &Result<WorkloadIdentity, FieldError>,
+        secret: impl Fn(&str) -> Option<&'a Secret>,
+    ) -> Result<String, String> {
+        let identity = identity.as_ref().map_err(ToString::to_string)?;
+        if !self.accepted.identities.allow(&id.namespace) {
+            let namespace = &id.namespace;
+            return Err(format!(
+                "spec.workloadIdentity: registrations of namespace {namespace} may not use the identity of Sluice; name it in \
+                 --workload-identity-namespaces, or give the cluster a kubeconfig"
+            ));
+        }
+        let Some(name) = &identity.authority else { return Ok(identity_kubeconfig(identity, None)) };
+        let missing = || {
+            format!(
+                "Secret {name} of spec.workloadIdentity.caSecretRef has no key {AUTHORITY_KEY}, or does not exist"
+            )
+        };
+        let authority = secret(name).and_then(|data| data.as_ref()?.get(AUTHORITY_KEY)?.as_str());
+        Ok(identity_kubeconfig(identity, Some(authority.ok_or_else(missing)?)))
+    }
+}
+
+impl Registration {
+    /// The Secret by which it is reached.
+    fn secret(&self) -> Option<&str> {
+        match self.identity.as_deref() {
+            Some(Ok(identity)) => identity.authority.as_deref(),
+            Some(Err(_)) => None,
+            None => Some(&self.kubeconfig.secret),
         }
     }
 }
@@ -231,7 +283,7 @@ pub fn kubeconfig_key(named: &KubeconfigRef, data: &Map<String, Value>) -> Optio
     found.map(|(key, _)| key.clone())
 }
 
-fn kubeconfig(named: &KubeconfigRef, secret: Option<&Option<Map<String, Value>>>) -> Result<String, String> {
+fn kubeconfig(named: &KubeconfigRef, secret: Option<&Secret>) -> Result<String, String> {
     let name = &named.secret;
     let data = match secret {
         None => return Err(format!("Secret {name} does not exist; create it with the cluster's kubeconfig")),
@@ -361,6 +413,39 @@ mod tests {
             fixture.take(RegistrationKind::Sveltos, WatchEvent::Applied(object.clone()));
             assert_eq!(told.try_recv().is_ok(), news, "{field}");
         }
+    }
+
+    #[test]
+    fn a_cluster_is_reached_with_an_identity_where_its_namespace_may() {
+        let identity = json!({"provider": "GCP", "endpoint": "10.0.0.1", "caSecretRef": {"name": "ca"}});
+        let registration = cluster("a", json!({"workloadIdentity": identity}));
+        let authority = secret("ca", &[("ca.crt", "PEM"), ("tls.key", "not for this")]);
+        let mut fixture = Fixture::listed(vec![registration.clone()], vec![authority.clone()]);
+        let error = fixture.access("a").unwrap().unwrap_err();
+        assert!(
+            error.contains("registrations of namespace default may not use the identity of Sluice"),
+            "{error}"
+        );
+
+        fixture.registrations.accepted.identities = "default".parse().unwrap();
+        fixture.take(RegistrationKind::Secret, WatchEvent::Listed(vec![authority]));
+        fixture.take(RegistrationKind::Sveltos, WatchEvent::Listed(vec![registration]));
+        let text = fixture.access("a").unwrap().unwrap();
+        assert!(text.contains("https://10.0.0.1") && text.contains(&STANDARD.encode("PEM")), "{text}");
+        assert!(!text.contains(&STANDARD.encode("not for this")));
+        assert_eq!(fixture.feed.get(&ClusterRef::sveltos("default", "a")).unwrap().trust, Trust::Identity);
+
+        fixture.take(RegistrationKind::Secret, WatchEvent::Deleted(secret("ca", &[])));
+        let error = fixture.access("a").unwrap().unwrap_err();
+        assert!(
+            error.contains("Secret ca of spec.workloadIdentity.caSecretRef has no key ca.crt"),
+            "{error}"
+        );
+        let wrong = cluster("a", json!({"workloadIdentity": {"provider": "IBM", "endpoint": "c"}}));
+        fixture.take(RegistrationKind::Sveltos, WatchEvent::Applied(wrong));
+        assert!(fixture.access("a").unwrap().unwrap_err().contains("spec.workloadIdentity.provider"));
+        fixture.take(RegistrationKind::Sveltos, WatchEvent::Applied(cluster("a", json!({}))));
+        assert!(fixture.access("a").unwrap().unwrap_err().contains("Secret a-sveltos-kubeconfig"));
     }
 
     #[test]
