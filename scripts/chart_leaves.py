@@ -28,6 +28,7 @@ CHANGED = {
     "bus.accounts.clusters": ["default/shop"],
     "bus.accounts.secrets": {"agent": "changed"},
     "bus.url": "nats://bus.example:4222",
+    "clusters.workloadIdentityNamespaces": ["changed"],
     "commonAnnotations": TEXTS,
     "commonLabels": TEXTS,
     "extraArgs": ["--changed"],
