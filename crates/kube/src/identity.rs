@@ -7,7 +7,7 @@
 //! Which credentials the process has is what the cloud puts into its environment, as the cloud's own programs read it. No token is
 //! written anywhere.
 
-// D-1068: a cluster may be reached with the identity that a cloud gives to the stages.
+// D-1070: a cluster may be reached with the identity that a cloud gives to the stages.
 
 use std::sync::Arc;
 

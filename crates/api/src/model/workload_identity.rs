@@ -1,6 +1,6 @@
 //! How a cluster is reached with the identity that a cloud gives to the process, without a kubeconfig.
 
-// D-1068: a cluster may be reached with the identity that a cloud gives to the stages.
+// D-1070: a cluster may be reached with the identity that a cloud gives to the stages.
 
 use std::sync::Arc;
 

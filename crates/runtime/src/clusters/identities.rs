@@ -1,6 +1,6 @@
 //! Whose registrations may use the identity that a cloud gives to this process.
 
-// D-1068: a cluster may be reached with the identity that a cloud gives to the stages.
+// D-1070: a cluster may be reached with the identity that a cloud gives to the stages.
 
 use std::str::FromStr;
 use std::sync::Arc;
