@@ -5,6 +5,7 @@
 //! clock that nobody sets, microseconds: how long a cluster has had it is no matter of a clock that is set forward.
 
 // D-0927: a new content goes to so many clusters at a time.
+// D-0932: whose turn has not come is told by the renderer.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
