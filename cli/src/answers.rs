@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use sluice_api::ClusterRef;
+use sluice_api::{ClusterRef, ObjectKey};
 use sluice_dryrun::Sources;
 use sluice_inspect::{
     Addon, AddonFilter, Difference, Events, EventsFilter, Explained, InspectError, Inspector, JournalFilter,
-    Line, Listed, Meant, ProblemFilter, Question, Resource, ResourceFilter, Shard, Shown, Target, Told,
-    Trace, Usage, UsageFilter,
+    Line, Listed, Meant, ProblemFilter, Question, Resource, ResourceFilter, Rollout, Shard, Shown, Target,
+    Told, Trace, Usage, UsageFilter,
 };
 use sluice_inspect_rpc::{Access, Client, Lines};
 use sluice_protocol::ProblemRow;
@@ -133,6 +133,13 @@ impl Answers {
         match self {
             Self::Here(inspector) => inspector.explain(question).await,
             Self::There(client) => client.explain(question).await,
+        }
+    }
+
+    pub(crate) async fn rollout(&self, key: &ObjectKey) -> Answered<Rollout> {
+        match self {
+            Self::Here(inspector) => inspector.rollout(key).await,
+            Self::There(client) => client.rollout(key).await,
         }
     }
 

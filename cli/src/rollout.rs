@@ -128,11 +128,16 @@ impl Status {
 
 /// What is said of rollouts, of all or of one profile or trigger.
 fn rollouts(problems: Vec<ProblemRow>, of: Option<&ObjectKey>) -> Vec<ProblemRow> {
-    let is_of = |problem: &ProblemRow| {
-        let about = problem.about.as_ref().and_then(|about| about.user_object(None));
-        of.is_none_or(|of| about.as_ref() == Some(of))
-    };
+    let is_of = |problem: &ProblemRow| of.is_none_or(|of| is_about(problem, of));
     problems.into_iter().filter(|problem| problem.error.contains(ROLLOUT) && is_of(problem)).collect()
+}
+
+/// Whether it is about this object. A server does not tell that as a value; the text names the object first.
+fn is_about(problem: &ProblemRow, of: &ObjectKey) -> bool {
+    match &problem.about {
+        Some(about) => about.user_object(None).as_ref() == Some(of),
+        None => problem.object.split(", ").next() == Some(of.to_string().as_str()),
+    }
 }
 
 fn table(rollouts: &[ProblemRow], output: Output) -> Table {
@@ -163,13 +168,14 @@ mod tests {
                 row("c", "no"),
             ]
         };
-        let names = |of: Option<&str>| {
+        let names = |all: Vec<ProblemRow>, of: Option<&str>| {
             let of = of.map(|name| maker(name).unwrap());
-            let found = rollouts(all(), of.as_ref());
-            found.into_iter().map(|row| row.object).collect::<Vec<_>>()
+            rollouts(all, of.as_ref()).into_iter().map(|row| row.object).collect::<Vec<_>>()
         };
-        assert_eq!(names(None), ["ClusterProfile a", "ClusterProfile b"]);
-        assert_eq!(names(Some("ClusterProfile/b")), ["ClusterProfile b"]);
+        assert_eq!(names(all(), None), ["ClusterProfile a", "ClusterProfile b"]);
+        assert_eq!(names(all(), Some("ClusterProfile/b")), ["ClusterProfile b"]);
+        let of_a_server = all().into_iter().map(|row| ProblemRow { about: None, ..row }).collect();
+        assert_eq!(names(of_a_server, Some("ClusterProfile/b")), ["ClusterProfile b"]);
         let text =
             table(&rollouts(all(), None), Output { output: Format::Table, no_headers: true }).to_string();
         assert!(text.contains("| ClusterProfile b | 2 of 3"), "{text}");

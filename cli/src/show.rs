@@ -1,10 +1,11 @@
-//! `sluice show`: what is deployed, what users wrote, what of it is used, and which events there are.
+//! `sluice show`: what is deployed, what users wrote, how it is rolled out, what of it is used, and which events there are.
 
 mod addons;
 mod dryrun;
 mod events;
 mod objects;
 mod resources;
+mod rollout;
 mod usage;
 
 use sluice_inspect::Shown;
@@ -41,6 +42,9 @@ enum What {
     Events(events::Args),
     /// Which ConfigMaps, Secrets and other objects profiles and triggers use, and for which clusters.
     Usage(usage::Args),
+    /// How a profile or trigger is rolled out: what it waits for, in which order it is applied, what is checked, and how each of its
+    /// clusters stands.
+    Rollout(rollout::Args),
     /// Objects of managed clusters, of the kinds that EventSources select, and what they say of their health.
     Resources(resources::Args),
 }
@@ -55,6 +59,7 @@ impl Args {
             What::Clusters(args) => args.run(Shown::Clusters).await,
             What::Events(args) => args.run().await,
             What::Usage(args) => args.run().await,
+            What::Rollout(args) => args.run().await,
             What::Resources(args) => args.run().await,
         }
     }

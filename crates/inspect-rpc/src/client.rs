@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use sluice_api::ClusterRef;
+use sluice_api::{ClusterRef, ObjectKey};
 use sluice_dryrun::Sources;
 use sluice_inspect::{
     Addon, AddonFilter, Difference, Events, EventsFilter, Explained, InspectError, JournalFilter, Line,
-    Listed, ProblemFilter, Question, Resource, ResourceFilter, Shard, Target, Trace, Usage, UsageFilter,
+    Listed, ProblemFilter, Question, Resource, ResourceFilter, Rollout, Shard, Target, Trace, Usage,
+    UsageFilter,
 };
 use sluice_proto::inspect::v1 as proto;
 use sluice_proto::inspect::v1::inspect_client::InspectClient;
@@ -151,6 +152,15 @@ impl Client {
     pub async fn explain(&self, question: &Question) -> Result<Explained, InspectError> {
         let asked = in_time(PATIENCE, convert::explain::question(question));
         Ok(convert::explain::answer(taken(self.inner.clone().explain(asked).await)?))
+    }
+
+    /// As [`sluice_inspect::Inspector::rollout`].
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn rollout(&self, key: &ObjectKey) -> Result<Rollout, InspectError> {
+        let asked = in_time(PATIENCE, convert::rollout::question(key));
+        Ok(convert::rollout::answer(taken(self.inner.clone().rollout(asked).await)?))
     }
 
     /// As [`sluice_inspect::Inspector::problems`].

@@ -8,6 +8,7 @@ pub(crate) mod explain;
 pub(crate) mod journal;
 pub(crate) mod problem;
 pub(crate) mod resource;
+pub(crate) mod rollout;
 pub(crate) mod shard;
 pub(crate) mod time;
 pub(crate) mod trace;

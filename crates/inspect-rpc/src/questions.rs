@@ -1,6 +1,7 @@
 //! Questions as they come: everything in them is checked before anybody is asked.
 
-use sluice_api::ClusterRef;
+use sluice_api::model::user_object;
+use sluice_api::{ClusterRef, ObjectKey};
 use sluice_dryrun::Sources;
 use sluice_inspect::{
     AddonFilter, EventsFilter, InspectError, JournalFilter, ProblemFilter, Question, ResourceFilter, STAGES,
@@ -35,6 +36,23 @@ pub(crate) fn explain(asked: proto::ExplainRequest) -> Checked<Question> {
         Some(About::Event(object)) => Ok(Question::Event(target("event", cluster, object)?)),
         None => Err(invalid("about", "it is needed; name an object, a trigger, a profile or an event")),
     }
+}
+
+pub(crate) fn rollout(asked: proto::RolloutRequest) -> Checked<ObjectKey> {
+    let proto::RolloutRequest { kind, namespace, name } = asked;
+    if !["ClusterProfile", "Profile", "EventTrigger", "EventBasedAddOn"].contains(&kind.as_str()) {
+        let says = format!(
+            "{kind:?} is not rolled out; write ClusterProfile, Profile, EventTrigger or EventBasedAddOn"
+        );
+        return Err(invalid("kind", &says));
+    }
+    if (kind == "Profile") == namespace.is_empty() {
+        return Err(invalid(
+            "namespace",
+            "a Profile has one, and nothing else has; write it for a Profile alone",
+        ));
+    }
+    Ok(user_object(&kind, &namespace, &needed("name", name)?))
 }
 
 pub(crate) fn journal(asked: proto::WatchJournalRequest) -> Checked<JournalFilter> {
@@ -170,6 +188,16 @@ mod tests {
         let nameless = proto::Object { kind: "Service".into(), ..Default::default() };
         let nameless = proto::ExplainRequest { cluster: "n/c".into(), about: Some(About::Event(nameless)) };
         assert_eq!(said(explain(nameless).unwrap_err()), "event.name: it is needed");
+        let asked = |kind: &str, namespace: &str| {
+            rollout(proto::RolloutRequest {
+                kind: kind.into(),
+                namespace: namespace.into(),
+                name: "p".into(),
+            })
+        };
+        assert!(said(asked("Pod", "").unwrap_err()).starts_with("kind: \"Pod\" is not rolled out; write "));
+        assert!(said(asked("Profile", "").unwrap_err()).starts_with("namespace: a Profile has one"));
+        assert_eq!(asked("Profile", "n").unwrap().to_string(), "Profile n/p");
         let nobody = proto::WatchJournalRequest { stage: "agent".into(), ..Default::default() };
         assert!(said(journal(nobody).unwrap_err()).ends_with("write one of matcher, renderer, deployer"));
         let profile = proto::ListAddonsRequest { profile: "p".into(), ..Default::default() };

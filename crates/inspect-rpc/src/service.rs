@@ -136,6 +136,13 @@ impl Inspect for Service {
         Ok(Response::new(convert::explain::message(explained)))
     }
 
+    async fn rollout(&self, request: Request<proto::RolloutRequest>) -> Answered<proto::RolloutResponse> {
+        let (asked, deadline) = asked(request);
+        let key = checked(questions::rollout(asked))?;
+        let rollout = self.make(deadline, self.inspector.rollout(&key)).await?;
+        Ok(Response::new(convert::rollout::message(rollout)))
+    }
+
     type WatchJournalStream = Answer<proto::WatchJournalResponse>;
 
     async fn watch_journal(

@@ -40,6 +40,7 @@ async fn it_gives_the_file_of_a_symbol_with_its_methods() {
     let expected = [
         "Trace",
         "Explain",
+        "Rollout",
         "WatchJournal",
         "ListProblems",
         "ListAddons",

@@ -13,7 +13,7 @@ use sluice_api::{ClusterKind, ClusterRef, Gvk, MANAGEMENT};
 use sluice_kube::{Listing, list_each};
 
 pub(crate) use self::newer::newer;
-pub(crate) use self::on_bus::addons_on_bus;
+pub(crate) use self::on_bus::{OF_CHART, addons_on_bus};
 use crate::error::InspectError;
 use crate::explain::instead;
 

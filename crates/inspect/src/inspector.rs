@@ -54,7 +54,7 @@ pub struct Inspector {
     bus: Reached<Bus>,
     management: Reached<Client>,
     builds: Arc<Semaphore>,
-    onboarding: Onboarding,
+    pub(crate) onboarding: Onboarding,
 }
 
 impl fmt::Debug for Inspector {

@@ -96,7 +96,8 @@ impl Lane {
 // === impl Wave ===
 
 impl Wave {
-    pub(crate) fn of(gvk: &Gvk) -> Self {
+    /// The wave of a kind.
+    pub fn of(gvk: &Gvk) -> Self {
         match (gvk.group.as_str(), gvk.kind.as_str()) {
             ("", "Namespace") => Self::Namespaces,
             ("apiextensions.k8s.io", DEFINITION) => Self::Definitions,

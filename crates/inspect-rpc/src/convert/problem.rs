@@ -24,7 +24,7 @@ pub(crate) fn severity(is_note: bool) -> Severity {
     if is_note { Severity::Note } else { Severity::Error }
 }
 
-/// As a value what it is about, its class, and how many clusters are left, are not told.
+/// As a value what it is about, its class, and which clusters are left, are not told.
 pub(crate) fn answer(problem: proto::Problem) -> ProblemRow {
     let proto::Problem { stage, cluster, object, error, since, attempts, note } = problem;
     let (about, class) = (None, Class::Other);
@@ -36,6 +36,7 @@ pub(crate) fn answer(problem: proto::Problem) -> ProblemRow {
         severity: severity(note),
         class,
         left: 0,
+        waiting: Vec::new(),
         error,
         since: micros(since),
         attempts,

@@ -13,7 +13,7 @@ use sluice_status_core::timestamp;
 use super::{Addon, AddonFilter, CHART, merged};
 
 /// What a policy is called whose name is that of a chart's release.
-const OF_CHART: &str = "HelmChart";
+pub(crate) const OF_CHART: &str = "HelmChart";
 /// Filters of one reading; where it would need more, everything is read.
 pub(super) const MOST: usize = 64;
 

@@ -2,6 +2,7 @@
 
 use sluice_api::model::{ClusterSet, Profile};
 use sluice_api::{ClusterRef, ProfileId, object};
+use sluice_protocol::ProblemRow;
 
 use super::trigger::{is_local, is_selected, registered};
 use super::{Facts, OnBus, Steps, because, instead, is_about};
@@ -28,6 +29,13 @@ pub(super) fn explain(facts: &Facts, namespace: &str, name: &str, steps: &mut St
     let mut rows = on_bus.desired.iter().filter(|desired| desired.profile() == id).peekable();
     if rows.peek().is_none() {
         being_removed(on_bus, &id, &facts.cluster, steps);
+        if waits_for_its_turn(on_bus, &id, &facts.cluster) {
+            let says = format!(
+                "{id} goes to few clusters at a time, and the turn of {} has not come",
+                facts.cluster.path()
+            );
+            return steps.no("turn", says, "wait, or do what `sluice rollout status` says of it");
+        }
         let says = format!("nothing of {id} is rendered for {}", facts.cluster.path());
         return steps.no("rendered", says, "see the steps before; without any \"no\" before, ask again");
     }
@@ -35,6 +43,12 @@ pub(super) fn explain(facts: &Facts, namespace: &str, name: &str, steps: &mut St
         steps.yes("rendered", format!("{id} {}", because(&desired.cause)));
         steps.deployed(desired, on_bus, desired.cause.origin(facts.shards));
     }
+}
+
+/// Whether its renderer says that the turn of a cluster has not come.
+fn waits_for_its_turn(on_bus: &OnBus, id: &ProfileId, cluster: &ClusterRef) -> bool {
+    let is_it = |problem: &&ProblemRow| is_about(problem, id.kind(), &id.namespace, id.object_name());
+    on_bus.problems.iter().filter(is_it).any(|problem| problem.waiting.contains(cluster))
 }
 
 /// Says what the removal of a profile waits for: its deployer speaks of it although it is not wanted any more.

@@ -393,6 +393,25 @@ fn a_profile_is_explained_by_its_selection_its_rows_and_their_status() {
 }
 
 #[test]
+fn a_cluster_whose_turn_has_not_come_is_told_so() {
+    let profile = json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": {"clusterSelector": {"matchLabels": {"env": "fv"}}}});
+    let question = Question::Profile { namespace: String::new(), name: "p".into(), cluster: cluster("a") };
+    let mut facts = well();
+    nothing_rendered(&mut facts);
+    replace(&mut facts, profile);
+    let mut said = |waiting: &str| {
+        let fault = Fault::note("rollout: 1 of 2 clusters have it").waiting(vec![cluster(waiting)]);
+        let about = About::Profile(ProfileId::cluster("p"));
+        facts.on_bus.as_mut().unwrap().problems = vec![ProblemRow::new("renderer", "", about, fault, 1)];
+        let explained = explain(&facts, &question);
+        first(&explained).2.to_owned()
+    };
+    let turn = "ClusterProfile p goes to few clusters at a time, and the turn of default/a has not come";
+    assert_eq!(said("a"), turn);
+    assert_eq!(said("b"), "nothing of ClusterProfile p is rendered for default/a");
+}
+
+#[test]
 fn what_a_removal_waits_for_is_told() {
     let mut facts = well();
     let question = Question::Profile { namespace: String::new(), name: "gone".into(), cluster: cluster("a") };

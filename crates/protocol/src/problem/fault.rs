@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use sluice_api::ClusterRef;
 
 /// Whether anything is wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,6 +36,8 @@ pub struct Fault {
     pub class: Class,
     /// So many clusters have not got yet what goes to few of them at a time.
     pub left: u64,
+    /// Those of them whose turn has not come; of very many some.
+    pub waiting: Vec<ClusterRef>,
     /// The words for people.
     pub text: String,
 }
@@ -70,7 +73,13 @@ impl Class {
 impl Fault {
     /// Something cannot be done. Whatever the text says, nothing more is known of it.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, class: Class::Other, left: 0, text: text.into() }
+        Self {
+            severity: Severity::Error,
+            class: Class::Other,
+            left: 0,
+            waiting: Vec::new(),
+            text: text.into(),
+        }
     }
 
     /// The same because a limit was reached, or not: the error that it is made of knows.
@@ -88,6 +97,12 @@ impl Fault {
     #[must_use]
     pub fn left(self, clusters: usize) -> Self {
         Self { left: u64::try_from(clusters).unwrap_or(u64::MAX), ..self }
+    }
+
+    /// The same, where the turn of these clusters has not come.
+    #[must_use]
+    pub fn waiting(self, clusters: Vec<ClusterRef>) -> Self {
+        Self { waiting: clusters, ..self }
     }
 
     /// The same, with where it is: `place: text`.
@@ -111,6 +126,7 @@ impl Fault {
             severity: all.severity,
             class: if all.class.is_other() { next.class } else { all.class },
             left: all.left.saturating_add(next.left),
+            waiting: [all.waiting.as_slice(), &next.waiting].concat(),
             text: format!("{}; {next}", all.text),
         })
     }
@@ -148,8 +164,9 @@ mod tests {
         assert_eq!(all, Some(Fault::of(true, "b; c; note: a")));
         let notes = Fault::all([Fault::note("a"), Fault::note("b")]);
         assert_eq!(notes.map(|all| all.to_string()), Some("note: a; note: b".to_owned()));
-        let left = Fault::all([Fault::note("a"), Fault::note("b").left(3)]);
-        assert_eq!(left, Some(Fault::note("a; note: b").left(3)));
+        let waiting = || vec![ClusterRef::sveltos("n", "c")];
+        let left = Fault::all([Fault::note("a"), Fault::note("b").left(3).waiting(waiting())]);
+        assert_eq!(left, Some(Fault::note("a; note: b").left(3).waiting(waiting())));
     }
 
     #[test]

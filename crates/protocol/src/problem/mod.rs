@@ -7,6 +7,7 @@ mod fault;
 mod set;
 
 use serde::{Deserialize, Serialize};
+use sluice_api::ClusterRef;
 
 pub use about::About;
 pub use fault::{Class, Fault, Severity};
@@ -46,6 +47,9 @@ pub struct ProblemRow {
     /// So many clusters have not got yet what goes to few of them at a time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left: u64,
+    /// Those of them whose turn has not come; of very many some. Former versions do not say it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<ClusterRef>,
     /// What is wrong and what to do; empty when it is resolved.
     pub error: String,
     /// Since when, microseconds since 1970.
@@ -83,7 +87,7 @@ impl Problem {
 impl ProblemRow {
     /// The row of a problem that was met for the first time.
     pub fn new(stage: &str, cluster: &str, about: About, fault: impl Into<Fault>, since: i64) -> Self {
-        let Fault { severity, class, left, text } = fault.into();
+        let Fault { severity, class, left, waiting, text } = fault.into();
         Self {
             stage: stage.to_owned(),
             cluster: cluster.to_owned(),
@@ -92,6 +96,7 @@ impl ProblemRow {
             severity,
             class,
             left,
+            waiting,
             error: text,
             since,
             attempts: 1,

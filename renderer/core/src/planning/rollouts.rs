@@ -5,6 +5,7 @@
 //! clock that nobody sets, microseconds: how long a cluster has had it is no matter of a clock that is set forward.
 
 // D-0927: a new content goes to so many clusters at a time.
+// D-0932: whose turn has not come is told by the renderer.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,6 +15,9 @@ use sluice_protocol::Fault;
 use sluice_protocol::rows::{Cause, State, Status};
 
 use crate::planning::row_ledger::Place;
+
+/// Of clusters that have not got it so many are told.
+const TOLD: usize = 500;
 
 /// What is known of rows that go to few clusters at a time.
 #[derive(Default)]
@@ -70,6 +74,8 @@ pub(crate) struct Progress {
     away: Vec<ClusterRef>,
     /// So many wait for their turn.
     waiting: usize,
+    /// The first that have not got it, those that are passed over among them.
+    without: Vec<ClusterRef>,
     /// So many have not got it, for whatever reason.
     left: usize,
     /// Why nobody gets a turn.
@@ -195,8 +201,9 @@ impl Rollouts {
                 Stands::Failed => progress.failed.push(cluster.clone()),
                 Stands::Away { has } => {
                     progress.away.push(cluster.clone());
-                    progress.left += usize::from(!has);
                     if !has {
+                        progress.left += 1;
+                        progress.without.push(cluster);
                         continue;
                     }
                 }
@@ -211,6 +218,8 @@ impl Rollouts {
         let free = turn.progress.free(rollout, called, soaking).min(pending.len());
         turn.progress.waiting = pending.len() - free;
         turn.progress.left += turn.progress.waiting;
+        turn.progress.without.extend(pending.iter().skip(free).cloned());
+        turn.progress.without.truncate(TOLD);
         if let Some(deadline) =
             rollout.failure_budget.map(|_| now.saturating_add(rollout.deadline)).filter(|_| free > 0)
         {
@@ -334,7 +343,7 @@ impl Progress {
 
     /// What is said of it. It is wrong only where it does not go on by itself for a reason that its user may not know.
     fn fault(&self) -> Fault {
-        let Self { all, done, updating, failed, away, waiting, left: _, stop } = self;
+        let Self { all, done, updating, failed, away, waiting, without, left: _, stop } = self;
         let left = all.saturating_sub(*done);
         let mut text = format!("{ROLLOUT}{done} of {all} clusters have it");
         let mut add = |count: usize, what: &str, which: &[ClusterRef]| {
@@ -355,7 +364,7 @@ impl Progress {
                 if stop.is_wrong() { Fault::new(text) } else { Fault::note(text) }
             }
         };
-        fault.left(left)
+        fault.left(left).waiting(without.clone())
     }
 }
 

@@ -86,7 +86,9 @@ fn so_many_get_it_at_a_time_and_the_next_when_one_has_it() {
     assert_eq!(rollouts.go(&rollout(2), &all, 1), ["c00", "c01"]);
     let text = "note: rollout: 0 of 5 clusters have it, 2 are being updated (sveltos:n/c00, sveltos:n/c01), 3 wait for their turn";
     assert_eq!(rollouts.text().unwrap(), text);
-    assert_eq!(rollouts.fault(&cause()).map(|fault| fault.left), Some(5));
+    let fault = rollouts.fault(&cause()).unwrap();
+    let next = ["c02", "c03", "c04"].map(|name| ClusterRef::sveltos("n", name));
+    assert_eq!((fault.left, fault.waiting), (5, next.to_vec()), "all, and those whose turn has not come");
     assert!(rollouts.go(&rollout(2), &all, 2).is_empty());
     assert!(rollouts.said(1, 1, State::Provisioning, 3) && rollouts.go(&rollout(2), &all, 3).is_empty());
     assert!(rollouts.said(1, 1, State::Provisioned, 4));
