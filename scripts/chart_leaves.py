@@ -30,6 +30,7 @@ CHANGED = {
     "bus.url": "nats://bus.example:4222",
     "commonAnnotations": TEXTS,
     "commonLabels": TEXTS,
+    "deployer.metricHosts": ["metrics.changed.example"],
     "extraArgs": ["--changed"],
     "extraEnv": [{"name": "CHANGED", "value": "yes"}],
     "extraObjects": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "changed"}}],

@@ -10,6 +10,7 @@ use sluice_api::model::{Check, CheckedObjects, Metrics};
 use sluice_api::{ClusterRef, ServiceAccount};
 use sluice_deployer_core::{CheckId, ExternalInput, Outcome};
 use sluice_health::{Program, Seen};
+use sluice_kube::outside::OwnHosts;
 use sluice_kube::{resource_of, watch};
 use sluice_tasks::End;
 use tokio::sync::{Semaphore, mpsc};
@@ -57,6 +58,8 @@ pub(crate) struct Asking {
     pub(crate) account: Option<ServiceAccount>,
     pub(crate) sender: mpsc::UnboundedSender<ExternalInput>,
     pub(crate) turns: Turns,
+    /// Hosts of the own network that tenants may name.
+    pub(crate) hosts: Arc<OwnHosts>,
     /// Whether it passed when it was told last.
     pub(crate) passes: AtomicBool,
 }
@@ -88,8 +91,10 @@ impl Asking {
 
     /// Asks a Prometheus, and again while the check fails.
     async fn by_numbers(&self, program: &Program, metrics: &Metrics, caller: &Caller) -> End {
+        let (client, hosts, of_tenant) = (&caller.client, &*self.hosts, self.check.of_tenant);
+        let asker = metrics::Asker { client, hosts, of_tenant };
         loop {
-            let outcome = match metrics::fetch(metrics, &caller.client).await {
+            let outcome = match asker.fetch(metrics).await {
                 Err(error) => Err(format!("{}: {error}{}", self.check.title(), caller.remedy(&error))),
                 Ok(numbers) => {
                     let program = program.clone().knowing(numbers);

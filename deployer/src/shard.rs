@@ -14,6 +14,7 @@ use sluice_deployer_core::{
     Request, cluster_configuration, cluster_report, cluster_summary,
 };
 use sluice_kube::definitions;
+use sluice_kube::outside::OwnHosts;
 use sluice_protocol::subject::own_rows;
 use sluice_protocol::{CallId, Shard, Stop, Table};
 use sluice_runtime::{ClusterFeed, Context, Metrics, Projector, Reporter, count_shards};
@@ -38,7 +39,16 @@ pub(crate) struct Shared {
     pub(crate) renewed: watch::Receiver<u64>,
     pub(crate) projector: Projector,
     turns: Turns,
-    prune_guard: Option<PruneGuard>,
+    settings: Settings,
+}
+
+/// How a deployer works.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How much may go with one change.
+    pub prune_guard: Option<PruneGuard>,
+    /// Hosts of the own network that checks of tenants may ask for numbers.
+    pub metric_hosts: Arc<OwnHosts>,
 }
 
 /// Runs the deployer until the context stops.
@@ -49,7 +59,7 @@ pub async fn run(
     context: Context,
     management: Client,
     feed: ClusterFeed,
-    prune_guard: Option<PruneGuard>,
+    settings: Settings,
 ) -> anyhow::Result<()> {
     let membership = context.join("deployer")?;
     let (renew, renewed) = watch::channel(0);
@@ -61,7 +71,7 @@ pub async fn run(
         renewed,
         projector: Projector::start(&context, management, "sluice-deployer"),
         turns: Turns::default(),
-        prune_guard,
+        settings,
     };
     context.wait_for("the registered clusters", async move { feed.synced().await });
     let (all, renew, stop) = (shared.clone(), Arc::new(renew), context.tasks.stop().clone());
@@ -109,7 +119,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         shards: bus.shards(),
         input: incarnation,
         former_calls: i64::try_from((TIMEOUT + MEMBER_TTL).as_micros()).unwrap_or(i64::MAX),
-        prune_guard: shared.prune_guard,
+        prune_guard: shared.settings.prune_guard,
         forget_after: i64::try_from(shared.context.forget_after.as_micros()).unwrap_or(i64::MAX),
     });
     let observer = reporter.clone();
@@ -124,6 +134,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         watches: Running::default(),
         sources: Running::default(),
         turns: shared.turns.clone(),
+        metric_hosts: shared.settings.metric_hosts.clone(),
         configurations: write_configurations(shared.projector.clone(), &tasks),
         changes,
         sender,
@@ -166,6 +177,7 @@ struct Shell {
     /// Watches of what pods can read of a kind.
     sources: Running<Gvk>,
     turns: Turns,
+    metric_hosts: Arc<OwnHosts>,
     configurations: mpsc::UnboundedSender<Configuration>,
     changes: mpsc::UnboundedReceiver<(ClusterRef, Option<Arc<Site>>)>,
     sender: mpsc::UnboundedSender<ExternalInput>,
@@ -213,9 +225,9 @@ impl Shell {
         account: Option<ServiceAccount>,
     ) {
         let Some(site) = self.sites.get(&cluster).cloned() else { return };
-        let (sender, turns) = (self.sender.clone(), self.turns.clone());
+        let (sender, turns, hosts) = (self.sender.clone(), self.turns.clone(), self.metric_hosts.clone());
         let passes = AtomicBool::default();
-        let asking = Asking { cluster: cluster.clone(), id, check, account, sender, turns, passes };
+        let asking = Asking { cluster: cluster.clone(), id, check, account, sender, turns, hosts, passes };
         self.checks.begin(cluster, id, &self.tasks.spawn(Once::Check, asking.run(site)));
     }
 

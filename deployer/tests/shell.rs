@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use sluice_api::model::{Cluster, INVENTORY};
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_bus::{Bus, problem_feed};
+use sluice_deployer::Settings;
+use sluice_kube::outside::OwnHosts;
 use sluice_kube::{Claims, Trust, client_of_kubeconfig, token_user};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::rows::{Cause, Desired, Policy, State, Status};
@@ -58,7 +60,9 @@ impl Stand {
     /// Runs a deployer until `script` has ended. The renderer has said that all its rows are there.
     async fn deploy(&self, script: impl AsyncFnOnce(&Bus)) {
         let client = self.management().await;
-        let deployer = async |context| sluice_deployer::run(context, client, self.feed.clone(), None).await;
+        let settings = Settings { prune_guard: None, metric_hosts: Arc::new(OwnHosts::All) };
+        let deployer =
+            async |context| sluice_deployer::run(context, client, self.feed.clone(), settings).await;
         let script = async |context: &Context| {
             let life = context.bus.incarnation(&Table::Desired.stream(Shard::FIRST));
             let said = Meta::Complete(Complete::of_all(life, Revision::NONE));

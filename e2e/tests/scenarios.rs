@@ -77,6 +77,7 @@ scenarios! {
     de_leave_and_dependents: "de-leave-and-dependents",
     de_max_update_in_percent: "de-max-update-in-percent",
     de_max_update_zero: "de-max-update-zero",
+    de_numbers_outside: "de-numbers-outside",
     de_one_after_another: "de-one-after-another",
     de_one_time: "de-one-time",
     de_one_time_of_a_trigger: "de-one-time-of-a-trigger",

@@ -68,6 +68,11 @@ impl FakeApi {
         Client::try_from(kube::Config::new(format!("http://{}", self.address).parse().unwrap())).unwrap()
     }
 
+    /// Its address.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     /// A kubeconfig of it.
     pub fn kubeconfig(&self) -> String {
         let server = format!("http://{}", self.address);

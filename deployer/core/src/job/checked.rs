@@ -168,7 +168,11 @@ impl Job {
             _ => (BTreeSet::new(), None, Ok(Vec::new())),
         };
         // A row with a check that cannot be read is not made.
-        self.checks.set(all.unwrap_or_default(), account.as_ref(), &lanes, context.checks);
+        let mut all = all.unwrap_or_default();
+        // As with charts: who writes a Profile, or gives a ServiceAccount, is a tenant.
+        let of_tenant = account.is_some() || !self.profile.namespace.is_empty();
+        all.iter_mut().for_each(|check| check.of_tenant = of_tenant);
+        self.checks.set(all, account.as_ref(), &lanes, context.checks);
     }
 
     /// Nobody waits for any check.
