@@ -28,6 +28,7 @@ use crate::{failure, own, tenants};
 
 mod content;
 mod fields;
+mod jobs;
 mod namespaces;
 mod prove;
 mod rehearse;

@@ -16,13 +16,13 @@ use sluice_deployer_core::{
 use sluice_kube::definitions;
 use sluice_kube::outside::OwnHosts;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{CallId, Shard, Stop, Table};
+use sluice_protocol::{CallId, Incarnation, Shard, Stop, Table};
 use sluice_runtime::{ClusterFeed, Context, Metrics, Projector, Reporter, count_shards};
 use sluice_tasks::{End, Group, Kept, Once};
 use tokio::sync::{mpsc, watch};
 
 use crate::api::{Site, TIMEOUT};
-use crate::checks::{Asking, Guard, Turns};
+use crate::checks::{Asking, Guard, Jobs, Turns};
 use crate::own;
 use crate::running::Running;
 use crate::sites::Sites;
@@ -114,14 +114,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         },
         input: Some(input),
     };
-    let core = Deployer::new(Config {
-        shard,
-        shards: bus.shards(),
-        input: incarnation,
-        former_calls: i64::try_from((TIMEOUT + MEMBER_TTL).as_micros()).unwrap_or(i64::MAX),
-        prune_guard: shared.settings.prune_guard,
-        forget_after: i64::try_from(shared.context.forget_after.as_micros()).unwrap_or(i64::MAX),
-    });
+    let core = core(&shared, shard, incarnation);
     let observer = reporter.clone();
     let lost = tasks.lost();
     let mut effects = Shell {
@@ -131,6 +124,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         sites: HashMap::new(),
         kinds: Running::default(),
         checks: Running::default(),
+        jobs: Jobs::default(),
         watches: Running::default(),
         sources: Running::default(),
         turns: shared.turns.clone(),
@@ -147,6 +141,18 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     };
     tracing::info!(shard = shard.get(), ?stopped, "a deployer shard has ended");
     stopped
+}
+
+/// What decides for a shard, whose input has this incarnation.
+fn core(shared: &Shared, shard: Shard, input: Incarnation) -> Deployer {
+    Deployer::new(Config {
+        shard,
+        shards: shared.context.bus.shards(),
+        input,
+        former_calls: i64::try_from((TIMEOUT + MEMBER_TTL).as_micros()).unwrap_or(i64::MAX),
+        prune_guard: shared.settings.prune_guard,
+        forget_after: i64::try_from(shared.context.forget_after.as_micros()).unwrap_or(i64::MAX),
+    })
 }
 
 /// Writes everything that is on a cluster as one object, apart from the shard's work: it may be large.
@@ -172,6 +178,7 @@ struct Shell {
     kinds: Running<()>,
     /// Checks that are asked.
     checks: Running<CheckId>,
+    jobs: Jobs,
     /// Watches of what is deployed of a kind.
     watches: Running<Gvk>,
     /// Watches of what pods can read of a kind.
@@ -191,6 +198,7 @@ impl Shell {
     fn switch(&mut self, cluster: &ClusterRef) {
         self.kinds.end_all(cluster);
         self.checks.end_all(cluster);
+        self.jobs.forget(cluster);
         self.watches.end_all(cluster);
         self.sources.end_all(cluster);
         match self.changes.try_recv() {
@@ -226,8 +234,10 @@ impl Shell {
     ) {
         let Some(site) = self.sites.get(&cluster).cloned() else { return };
         let (sender, turns, hosts) = (self.sender.clone(), self.turns.clone(), self.metric_hosts.clone());
-        let passes = AtomicBool::default();
-        let asking = Asking { cluster: cluster.clone(), id, check, account, sender, turns, hosts, passes };
+        let (going, lease) =
+            (self.jobs.begin((&cluster, id), &check, account.as_ref(), &site), self.lease.clone());
+        let (of, passes) = (cluster.clone(), AtomicBool::default());
+        let asking = Asking { cluster: of, id, check, account, sender, turns, going, lease, hosts, passes };
         self.checks.begin(cluster, id, &self.tasks.spawn(Once::Check, asking.run(site)));
     }
 
@@ -294,7 +304,10 @@ impl Effects<Deployer> for Shell {
             Effect::Call(cluster, id, request) => self.call(cluster, id, request),
             Effect::Check(cluster, id, check, account) => self.check(cluster, id, check, account),
             Effect::ClusterCheck(cluster, id, check) => self.check_cluster(cluster, id, check),
-            Effect::EndCheck(cluster, id) => self.checks.end(&cluster, &id),
+            Effect::EndCheck(cluster, id) => {
+                self.checks.end(&cluster, &id);
+                self.jobs.end(&cluster, id, &self.tasks, &self.lease);
+            }
             Effect::Watch(cluster, gvk) => {
                 if let Some(site) = self.sites.get(&cluster).cloned() {
                     let watch = drift::watch(site, cluster.clone(), gvk.clone(), self.sender.clone());

@@ -73,6 +73,7 @@ scenarios! {
     de_failures_in_a_row: "de-failures-in-a-row",
     de_few_at_a_time: "de-few-at-a-time",
     de_health_and_dependents: "de-health-and-dependents",
+    de_job_check: "de-job-check",
     de_lanes_fail_apart: "de-lanes-fail-apart",
     de_leave_and_dependents: "de-leave-and-dependents",
     de_max_update_in_percent: "de-max-update-in-percent",

@@ -9,8 +9,10 @@ use crate::error::FieldError;
 use crate::object::Gvk;
 use crate::selector::Selector;
 
+pub use job::JobCheck;
 pub use metrics::{MetricServer, Metrics, ServiceAddress};
 
+mod job;
 mod metrics;
 
 /// When something is checked.
@@ -43,6 +45,8 @@ pub struct Check {
     pub rules: Vec<CelRule>,
     /// What the script knows besides the object.
     pub metrics: Option<Metrics>,
+    /// A Job that is run in place of all that.
+    pub job: Option<JobCheck>,
     /// Whether it is for a tenant, who may not reach everything that the one who asks does. No field says so: it follows from the profile.
     pub of_tenant: bool,
     /// Path of the entry, for messages.
@@ -118,14 +122,14 @@ impl Check {
         let mut unsupported = Vec::new();
         for point in CheckPoint::ALL {
             for item in spec.get(point.field()).items()? {
-                unsupported.extend(not_yet(&item));
+                unsupported.extend(Metrics::not_yet(&item));
             }
         }
         Ok(unsupported)
     }
 
     fn read(point: CheckPoint, item: &Field<'_>) -> Result<Option<Self>, FieldError> {
-        if not_yet(item).is_some() {
+        if Metrics::not_yet(item).is_some() {
             return Ok(None);
         }
         let feature = item.get("featureID");
@@ -133,9 +137,10 @@ impl Check {
         let script = Some(item.get("script").text()?).filter(|text| !text.trim().is_empty());
         let rules = item.get("evaluateCEL").items()?.iter().map(CelRule::read).collect::<Result<_, _>>()?;
         let objects = CheckedObjects::read(item)?;
-        if objects.is_none() && script.is_none() {
+        let job = JobCheck::read(item)?;
+        if objects.is_none() && script.is_none() && job.is_none() {
             return Err(item.get("kind").error(
-                "is missing; name what is looked at, or set script, which is asked without an object",
+                "is missing; name what is looked at, or set script, which is asked without an object, or jobCheck",
             ));
         }
         let metrics = Metrics::read(item)?;
@@ -152,6 +157,7 @@ impl Check {
             script,
             rules,
             metrics,
+            job,
             of_tenant: false,
             path: item.path().to_owned(),
         }))
@@ -161,12 +167,6 @@ impl Check {
     pub fn title(&self) -> String {
         if self.name.is_empty() { self.path.clone() } else { format!("{} {:?}", self.path, self.name) }
     }
-}
-
-/// Why a check cannot be asked by this version.
-fn not_yet(item: &Field<'_>) -> Option<FieldError> {
-    let job = item.get("jobCheck").refuse("Jobs of checks are not run by this version").err();
-    job.or_else(|| Metrics::not_yet(item))
 }
 
 // === impl CheckedObjects ===
@@ -247,16 +247,14 @@ mod tests {
                 json!({"script": "function evaluate() end", "metricSource": source, "metricQueries": queries}),
             )
         };
-        let job = check(json!({"jobCheck": {"jobRef": {"kind": "Secret", "namespace": "n", "name": "j"}}}));
         let inside = "http://p.m.svc";
         let secret = json!({"url": inside, "secretRef": {"namespace": "n", "name": "s"}});
-        let all =
-            [job, with(secret), with(json!({"url": "http://example.com"})), with(json!({"url": inside}))];
+        let all = [with(secret), with(json!({"url": "http://example.com"})), with(json!({"url": inside}))];
         let root = json!({"spec": {"validateHealths": all}});
         let told = Check::unsupported(&Field::spec(&root)).unwrap();
         let fields: Vec<_> =
             told.iter().map(|error| error.field.trim_start_matches("spec.validateHealths")).collect();
-        assert_eq!(fields, ["[0].jobCheck", "[1].metricSource.secretRef"]);
+        assert_eq!(fields, ["[0].metricSource.secretRef"]);
         assert_eq!(Check::read_all(&Field::spec(&root)).unwrap().len(), 2);
     }
 

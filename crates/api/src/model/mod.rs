@@ -35,7 +35,7 @@ mod transitions;
 mod trigger;
 
 pub use approvals::{approves, outdated};
-pub use check::{Check, CheckPoint, CheckedObjects, MetricServer, Metrics, ServiceAddress};
+pub use check::{Check, CheckPoint, CheckedObjects, JobCheck, MetricServer, Metrics, ServiceAddress};
 pub use cluster::{Cluster, KubeconfigRef};
 pub use cluster_check::{ClusterCheck, ClusterChecks, Guards};
 pub use cluster_set::{ClusterSet, ClusterSetId};
