@@ -31,6 +31,7 @@ CHANGED = {
     "clusters.workloadIdentityNamespaces": ["changed"],
     "commonAnnotations": TEXTS,
     "commonLabels": TEXTS,
+    "deployer.metricHosts": ["metrics.changed.example"],
     "extraArgs": ["--changed"],
     "extraEnv": [{"name": "CHANGED", "value": "yes"}],
     "extraObjects": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "changed"}}],

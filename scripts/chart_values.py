@@ -56,6 +56,7 @@ SAID = {
     "stages.autoscaling.kind": {"enum": ["", "hpa", "keda"]},
     "stages.podDisruptionBudget.maxUnavailable": {"type": ["integer", "string"]},
     "renderer.chartHosts": LIST_OF_STRINGS,
+    "deployer.metricHosts": LIST_OF_STRINGS,
     "inspect.service.annotations": STRINGS,
     "inspect.oidc.issuer": {"pattern": "^$|^https://[^\\s?#]+$"},
     "inspect.oidc.pageUrl": {"pattern": "^$|^https://[^\\s?#]+/ui/$"},

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sluice_dryrun::{NoRepositories, Repositories};
-use sluice_renderer::{ChartHosts, ChartSettings, Fetcher};
+use sluice_kube::outside::OwnHosts;
+use sluice_renderer::{ChartSettings, Fetcher};
 use sluice_renderer_core::{ChartRequest, ChartState};
 use tokio::runtime::Runtime;
 
@@ -55,7 +56,7 @@ impl Remote {
     pub(crate) fn new(kept: &Kept) -> anyhow::Result<Self> {
         sluice_runtime::install_defaults()?;
         // What is named here is asked from the machine of who has named it, as he could ask it himself.
-        let (cache, hosts) = (kept.chart_cache.clone(), ChartHosts::All);
+        let (cache, hosts) = (kept.chart_cache.clone(), OwnHosts::All);
         let settings = ChartSettings { cache, hosts, ..ChartSettings::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Self { fetcher: Fetcher::new(settings), runtime, known: Mutex::default() })

@@ -29,6 +29,7 @@ use crate::{failure, own, tenants};
 mod along;
 mod content;
 mod fields;
+mod jobs;
 mod namespaces;
 mod prove;
 mod rehearse;

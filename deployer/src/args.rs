@@ -1,15 +1,19 @@
 //! Arguments of `sluice-deployer`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use sluice_deployer_core::PruneGuard;
 use sluice_kube::management_client;
+use sluice_kube::outside::OwnHosts;
 use sluice_protocol::Role;
 use sluice_runtime::{
     AccessArgs, CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, OnboardArgs, access_feed_of,
     stop_on_signals,
 };
+
+use crate::Settings;
 
 /// Makes clusters look like their list of profiles.
 #[derive(Debug, clap::Parser)]
@@ -35,6 +39,10 @@ pub struct Args {
     #[arg(long, env = "SLUICE_PRUNE_GUARD", default_value = "20,50", value_name = "OBJECTS,PERCENT")]
     prune_guard: String,
 
+    /// Hosts of the own network where checks of tenants may ask for numbers too: names or addresses, with or without a port.
+    #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
+    metric_hosts: Vec<String>,
+
     /// Kubeconfig of the management cluster, where registrations and kubeconfigs are.
     #[arg(long, env = "KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
@@ -51,11 +59,14 @@ impl Args {
     /// # Errors
     /// When arguments or the bus cannot be used.
     pub async fn run(self) -> anyhow::Result<()> {
-        let guard = PruneGuard::read(&self.prune_guard).context("--prune-guard")?;
+        let settings = Settings {
+            prune_guard: PruneGuard::read(&self.prune_guard).context("--prune-guard")?,
+            metric_hosts: Arc::new(OwnHosts::named("--metric-hosts", self.metric_hosts)),
+        };
         let tasks = stop_on_signals();
         let client = management_client(self.kubeconfig.as_deref()).await?;
         let context = Context::start(Role::Deployer, &self.common, &tasks).await?;
         let feed = access_feed_of(&context, &client, self.access.accepted(self.onboarding), None);
-        crate::run(context.forgets(self.forget), client, feed, guard).await
+        crate::run(context.forgets(self.forget), client, feed, settings).await
     }
 }

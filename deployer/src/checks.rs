@@ -8,20 +8,26 @@ use kube::Client;
 use kube::runtime::watcher;
 use sluice_api::model::{Check, CheckedObjects, Metrics};
 use sluice_api::{ClusterRef, ServiceAccount};
+use sluice_bus::Lease;
 use sluice_deployer_core::{CheckId, ExternalInput, Outcome};
 use sluice_health::{Program, Seen};
+use sluice_kube::outside::OwnHosts;
 use sluice_kube::{resource_of, watch};
 use sluice_tasks::End;
 use tokio::sync::{Semaphore, mpsc};
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::api::Site;
 use crate::tenants::Caller;
+use job::JobRun;
 use pending::{News, Pending};
 
 pub(crate) use cluster::Guard;
+pub(crate) use jobs::Jobs;
 
 mod cluster;
+mod job;
+mod jobs;
 mod metrics;
 mod pending;
 
@@ -57,6 +63,12 @@ pub(crate) struct Asking {
     pub(crate) account: Option<ServiceAccount>,
     pub(crate) sender: mpsc::UnboundedSender<ExternalInput>,
     pub(crate) turns: Turns,
+    /// A Job of the same name that is being taken away.
+    pub(crate) going: Option<JoinHandle<()>>,
+    /// Jobs are made and taken away only while it is held.
+    pub(crate) lease: Lease,
+    /// Hosts of the own network that tenants may name.
+    pub(crate) hosts: Arc<OwnHosts>,
     /// Whether it passed when it was told last.
     pub(crate) passes: AtomicBool,
 }
@@ -65,7 +77,11 @@ pub(crate) struct Asking {
 
 impl Asking {
     /// Asks until it is not to be asked any more.
-    pub(crate) async fn run(self, site: Arc<Site>) -> End {
+    pub(crate) async fn run(mut self, site: Arc<Site>) -> End {
+        if let Some(going) = self.going.take() {
+            // However that has ended: it is looked for.
+            going.await.ok();
+        }
         let program = match Program::compile(&self.check) {
             Ok(program) => program,
             Err(error) => return self.end(Err(format!("{}: {error}", self.check.title()))),
@@ -74,6 +90,12 @@ impl Asking {
             Ok(caller) => caller,
             Err(failure) => return self.end(Err(format!("{}: {}", self.check.title(), failure.message))),
         };
+        if let Some(check) = &self.check.job {
+            return match JobRun::of(check, &self, (&site, &caller)) {
+                Ok(run) => run.run().await,
+                Err(why) => self.end(Err(format!("{}: {why}", self.check.title()))),
+            };
+        }
         if let Some(metrics) = &self.check.metrics {
             return self.by_numbers(&program, metrics, &caller).await;
         }
@@ -88,8 +110,10 @@ impl Asking {
 
     /// Asks a Prometheus, and again while the check fails.
     async fn by_numbers(&self, program: &Program, metrics: &Metrics, caller: &Caller) -> End {
+        let (client, hosts, of_tenant) = (&caller.client, &*self.hosts, self.check.of_tenant);
+        let asker = metrics::Asker { client, hosts, of_tenant };
         loop {
-            let outcome = match metrics::fetch(metrics, &caller.client).await {
+            let outcome = match asker.fetch(metrics).await {
                 Err(error) => Err(format!("{}: {error}{}", self.check.title(), caller.remedy(&error))),
                 Ok(numbers) => {
                     let program = program.clone().knowing(numbers);

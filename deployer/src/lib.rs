@@ -18,5 +18,5 @@ mod tenants;
 mod tokens;
 
 pub use args::Args;
-pub use shard::run;
+pub use shard::{Settings, run};
 pub use sluice_deployer_core::PruneGuard;

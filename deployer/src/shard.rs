@@ -14,14 +14,15 @@ use sluice_deployer_core::{
     Request, cluster_configuration, cluster_report, cluster_summary,
 };
 use sluice_kube::definitions;
+use sluice_kube::outside::OwnHosts;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{CallId, Shard, Stop, Table};
+use sluice_protocol::{CallId, Incarnation, Shard, Stop, Table};
 use sluice_runtime::{ClusterFeed, Context, Metrics, Projector, Reporter, count_shards};
 use sluice_tasks::{End, Group, Kept, Once};
 use tokio::sync::{mpsc, watch};
 
 use crate::api::{Site, TIMEOUT};
-use crate::checks::{Asking, Guard, Turns};
+use crate::checks::{Asking, Guard, Jobs, Turns};
 use crate::own;
 use crate::running::Running;
 use crate::sites::Sites;
@@ -38,7 +39,16 @@ pub(crate) struct Shared {
     pub(crate) renewed: watch::Receiver<u64>,
     pub(crate) projector: Projector,
     turns: Turns,
-    prune_guard: Option<PruneGuard>,
+    settings: Settings,
+}
+
+/// How a deployer works.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How much may go with one change.
+    pub prune_guard: Option<PruneGuard>,
+    /// Hosts of the own network that checks of tenants may ask for numbers.
+    pub metric_hosts: Arc<OwnHosts>,
 }
 
 /// Runs the deployer until the context stops.
@@ -49,7 +59,7 @@ pub async fn run(
     context: Context,
     management: Client,
     feed: ClusterFeed,
-    prune_guard: Option<PruneGuard>,
+    settings: Settings,
 ) -> anyhow::Result<()> {
     let membership = context.join("deployer")?;
     let (renew, renewed) = watch::channel(0);
@@ -61,7 +71,7 @@ pub async fn run(
         renewed,
         projector: Projector::start(&context, management, "sluice-deployer"),
         turns: Turns::default(),
-        prune_guard,
+        settings,
     };
     context.wait_for("the registered clusters", async move { feed.synced().await });
     let (all, renew, stop) = (shared.clone(), Arc::new(renew), context.tasks.stop().clone());
@@ -104,14 +114,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         },
         input: Some(input),
     };
-    let core = Deployer::new(Config {
-        shard,
-        shards: bus.shards(),
-        input: incarnation,
-        former_calls: i64::try_from((TIMEOUT + MEMBER_TTL).as_micros()).unwrap_or(i64::MAX),
-        prune_guard: shared.prune_guard,
-        forget_after: i64::try_from(shared.context.forget_after.as_micros()).unwrap_or(i64::MAX),
-    });
+    let core = core(&shared, shard, incarnation);
     let observer = reporter.clone();
     let lost = tasks.lost();
     let mut effects = Shell {
@@ -121,9 +124,11 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         sites: HashMap::new(),
         kinds: Running::default(),
         checks: Running::default(),
+        jobs: Jobs::default(),
         watches: Running::default(),
         sources: Running::default(),
         turns: shared.turns.clone(),
+        metric_hosts: shared.settings.metric_hosts.clone(),
         configurations: write_configurations(shared.projector.clone(), &tasks),
         changes,
         sender,
@@ -136,6 +141,18 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     };
     tracing::info!(shard = shard.get(), ?stopped, "a deployer shard has ended");
     stopped
+}
+
+/// What decides for a shard, whose input has this incarnation.
+fn core(shared: &Shared, shard: Shard, input: Incarnation) -> Deployer {
+    Deployer::new(Config {
+        shard,
+        shards: shared.context.bus.shards(),
+        input,
+        former_calls: i64::try_from((TIMEOUT + MEMBER_TTL).as_micros()).unwrap_or(i64::MAX),
+        prune_guard: shared.settings.prune_guard,
+        forget_after: i64::try_from(shared.context.forget_after.as_micros()).unwrap_or(i64::MAX),
+    })
 }
 
 /// Writes everything that is on a cluster as one object, apart from the shard's work: it may be large.
@@ -161,11 +178,13 @@ struct Shell {
     kinds: Running<()>,
     /// Checks that are asked.
     checks: Running<CheckId>,
+    jobs: Jobs,
     /// Watches of what is deployed of a kind.
     watches: Running<Gvk>,
     /// Watches of what pods can read of a kind.
     sources: Running<Gvk>,
     turns: Turns,
+    metric_hosts: Arc<OwnHosts>,
     configurations: mpsc::UnboundedSender<Configuration>,
     changes: mpsc::UnboundedReceiver<(ClusterRef, Option<Arc<Site>>)>,
     sender: mpsc::UnboundedSender<ExternalInput>,
@@ -179,6 +198,7 @@ impl Shell {
     fn switch(&mut self, cluster: &ClusterRef) {
         self.kinds.end_all(cluster);
         self.checks.end_all(cluster);
+        self.jobs.forget(cluster);
         self.watches.end_all(cluster);
         self.sources.end_all(cluster);
         match self.changes.try_recv() {
@@ -213,9 +233,11 @@ impl Shell {
         account: Option<ServiceAccount>,
     ) {
         let Some(site) = self.sites.get(&cluster).cloned() else { return };
-        let (sender, turns) = (self.sender.clone(), self.turns.clone());
-        let passes = AtomicBool::default();
-        let asking = Asking { cluster: cluster.clone(), id, check, account, sender, turns, passes };
+        let (sender, turns, hosts) = (self.sender.clone(), self.turns.clone(), self.metric_hosts.clone());
+        let (going, lease) =
+            (self.jobs.begin((&cluster, id), &check, account.as_ref(), &site), self.lease.clone());
+        let (of, passes) = (cluster.clone(), AtomicBool::default());
+        let asking = Asking { cluster: of, id, check, account, sender, turns, going, lease, hosts, passes };
         self.checks.begin(cluster, id, &self.tasks.spawn(Once::Check, asking.run(site)));
     }
 
@@ -282,7 +304,10 @@ impl Effects<Deployer> for Shell {
             Effect::Call(cluster, id, request) => self.call(cluster, id, request),
             Effect::Check(cluster, id, check, account) => self.check(cluster, id, check, account),
             Effect::ClusterCheck(cluster, id, check) => self.check_cluster(cluster, id, check),
-            Effect::EndCheck(cluster, id) => self.checks.end(&cluster, &id),
+            Effect::EndCheck(cluster, id) => {
+                self.checks.end(&cluster, &id);
+                self.jobs.end(&cluster, id, &self.tasks, &self.lease);
+            }
             Effect::Watch(cluster, gvk) => {
                 if let Some(site) = self.sites.get(&cluster).cloned() {
                     let watch = drift::watch(site, cluster.clone(), gvk.clone(), self.sender.clone());

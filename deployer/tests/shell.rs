@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,6 +12,8 @@ use serde_json::{Value, json};
 use sluice_api::model::{Cluster, INVENTORY};
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_bus::{Bus, problem_feed};
+use sluice_deployer::Settings;
+use sluice_kube::outside::OwnHosts;
 use sluice_kube::{Claims, Trust, client_of_kubeconfig, token_user};
 use sluice_protocol::interest::Complete;
 use sluice_protocol::rows::{Cause, Desired, Policy, State, Status};
@@ -58,7 +61,9 @@ impl Stand {
     /// Runs a deployer until `script` has ended. The renderer has said that all its rows are there.
     async fn deploy(&self, script: impl AsyncFnOnce(&Bus)) {
         let client = self.management().await;
-        let deployer = async |context| sluice_deployer::run(context, client, self.feed.clone(), None).await;
+        let settings = Settings { prune_guard: None, metric_hosts: Arc::new(OwnHosts::All) };
+        let deployer =
+            async |context| sluice_deployer::run(context, client, self.feed.clone(), settings).await;
         let script = async |context: &Context| {
             let life = context.bus.incarnation(&Table::Desired.stream(Shard::FIRST));
             let said = Meta::Complete(Complete::of_all(life, Revision::NONE));
@@ -149,6 +154,7 @@ fn wanted_as(cluster: ClusterRef, profile: &str, objects: Vec<Value>, spec: Valu
         allow_prune: String::new(),
         succeeds: std::collections::BTreeSet::new(),
         lacks: std::collections::BTreeMap::new(),
+        jobs: Vec::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: BTreeMap::new(),
         extra_annotations: BTreeMap::new(),
@@ -661,6 +667,86 @@ async fn a_renewal_that_cannot_be_read_is_a_problem_that_holds_up_nothing() {
             is(bus, "p", State::Provisioned).await;
             place.register(false);
             kit::told(&mut problems, |row| row.object == told.object && row.error.is_empty()).await;
+        })
+        .await;
+}
+
+/// The Jobs of the cluster.
+fn jobs(place: &Stand) -> Vec<Value> {
+    place.fleet.list("c", "batch/v1", "Job", "").unwrap()
+}
+
+/// A row whose check of this list runs a Job.
+fn with_job(list: &str, text: &str) -> Publish {
+    let reference = json!({"kind": "ConfigMap", "namespace": "n", "name": "j"});
+    let check = json!({"name": "smoke", "featureID": "Resources", "jobCheck": {"jobRef": reference}});
+    let row = wanted_as(cluster(), "p", vec![config_map("default", "a", text)], json!({list: [check]}));
+    let Body::Value(body) = &row.body else { return row };
+    let template = json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}});
+    let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"namespace": "new", "name": "smoke"}, "spec": {"template": template}});
+    let desired = Desired { jobs: vec![Arc::new(job)], ..serde_json::from_slice(body).unwrap() };
+    Publish { body: Body::value(serde_json::to_vec(&desired).unwrap()), ..row }
+}
+
+/// The cluster says how a Job has ended.
+fn end(place: &Stand, job: &Value, condition: &str) {
+    let status = json!({"conditions": [{"type": condition, "status": "True", "reason": "Tested"}]});
+    let metadata = json!({"namespace": job["metadata"]["namespace"], "name": job["metadata"]["name"]});
+    let ended = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "status": status});
+    place.fleet.apply("c", "test", ended).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_is_run_once_and_goes_when_nobody_asks() {
+    let place = Stand::start().await;
+    place
+        .deploy(async |bus| {
+            kit::write(bus, [with_job("preDeployChecks", "1")]).await;
+            kit::until(|| jobs(&place).len() == 1).await;
+            let job = jobs(&place).remove(0);
+            assert_eq!(
+                (&job["metadata"]["namespace"], &job["spec"]["activeDeadlineSeconds"]),
+                (&json!("new"), &json!(300))
+            );
+            assert_eq!(place.text("default", "a"), None);
+            end(&place, &job, "Complete");
+            is(bus, "p", State::Provisioned).await;
+            kit::until(|| jobs(&place).is_empty()).await;
+            assert_eq!(place.text("default", "a").as_deref(), Some("1"));
+            kit::write(bus, [with_job("validateHealths", "2")]).await;
+            kit::until(|| jobs(&place).len() == 1).await;
+            end(&place, &jobs(&place)[0], "Failed");
+            let said = is(bus, "p", State::Failed).await;
+            assert!(
+                said.errors[0].contains("has failed: Tested; `kubectl logs -n new job/smoke-"),
+                "{said:?}"
+            );
+            kit::write(bus, [with_job("validateHealths", "3")]).await;
+            // The former one goes, and another one comes.
+            kit::until(|| {
+                jobs(&place)
+                    .iter()
+                    .any(|job| job.get("status").is_none_or(|status| status.get("conditions").is_none()))
+            })
+            .await;
+            kit::until(|| jobs(&place).len() == 1).await;
+        })
+        .await;
+    // Another deployer finds what the former one has begun.
+    let uid = jobs(&place)[0]["metadata"]["uid"].clone();
+    place
+        .deploy(async |bus| {
+            kit::write(bus, [with_job("validateHealths", "3")]).await;
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            assert_eq!(
+                jobs(&place).iter().map(|job| job["metadata"]["uid"].clone()).collect::<Vec<_>>(),
+                [uid]
+            );
+            end(&place, &jobs(&place)[0], "Complete");
+            is(bus, "p", State::Provisioned).await;
+            kit::write(bus, [row("p", Body::Tombstone)]).await;
+            is_gone(bus, "p").await;
+            kit::until(|| jobs(&place).is_empty()).await;
         })
         .await;
 }

@@ -185,6 +185,7 @@ fn desired() -> Desired {
         allow_prune: String::new(),
         succeeds: Default::default(),
         lacks: std::collections::BTreeMap::new(),
+        jobs: Vec::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: Default::default(),
         extra_annotations: Default::default(),

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use sluice_kube::management_client;
+use sluice_kube::outside::OwnHosts;
 use sluice_protocol::Role;
 use sluice_renderer_core::WithdrawGuard;
 use sluice_runtime::{CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, OnboardArgs, stop_on_signals};
 
-use crate::{ChartHosts, ChartSettings, Settings};
+use crate::charts::CHART_HOSTS;
+use crate::{ChartSettings, Settings};
 
 /// Decides what goes where, with what content.
 #[derive(Debug, clap::Parser)]
@@ -73,7 +75,7 @@ impl Args {
         let withdraw_guard = WithdrawGuard::read(&self.withdraw_guard).context("--withdraw-guard")?;
         let client = management_client(self.kubeconfig.as_deref()).await?;
         let context = Context::start(Role::Renderer, &self.common, &stop_on_signals()).await?;
-        let hosts = ChartHosts::These(self.chart_hosts.into_iter().collect());
+        let hosts = OwnHosts::named(CHART_HOSTS, self.chart_hosts);
         let mirrors = self.chart_mirrors.into_iter().collect();
         let charts = ChartSettings { cache: self.chart_cache, mirrors, hosts, ..ChartSettings::default() };
         let settings = Settings {

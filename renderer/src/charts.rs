@@ -12,13 +12,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use sluice_kube::outside::OwnHosts;
 use sluice_protocol::Shard;
 use sluice_renderer_core::{ChartRequest, ChartState, ExternalInput};
 use sluice_tasks::{End, Group, Kept, Tasks};
 use tokio::sync::mpsc;
 
 pub use self::fetcher::Fetcher;
-pub use self::reach::ChartHosts;
 
 mod cache;
 mod failure;
@@ -26,12 +26,14 @@ mod fetcher;
 mod hosts;
 mod http;
 mod index;
-mod reach;
 mod registry;
 mod turns;
 
 /// After this long a chart is looked for again: its version may be a range, or a tag that has moved.
 const LOOK_AGAIN: Duration = Duration::from_secs(300);
+
+/// The argument that names hosts of the own network.
+pub(crate) const CHART_HOSTS: &str = "--chart-hosts";
 
 /// Unbounded, as every input of a shard: the core only updates its memory.
 type Sender = mpsc::UnboundedSender<ExternalInput>;
@@ -44,14 +46,15 @@ pub struct ChartSettings {
     /// Who is asked in place of a repository, by the repository's address: an address of `index.yaml` without that name.
     pub mirrors: BTreeMap<String, String>,
     /// Whom tenants may name in the own network.
-    pub hosts: ChartHosts,
+    pub hosts: OwnHosts,
     /// After how long a chart is looked for again; tests do not wait for so long.
     pub again: Duration,
 }
 
 impl Default for ChartSettings {
     fn default() -> Self {
-        Self { cache: None, mirrors: BTreeMap::new(), hosts: ChartHosts::default(), again: LOOK_AGAIN }
+        let hosts = OwnHosts::named(CHART_HOSTS, []);
+        Self { cache: None, mirrors: BTreeMap::new(), hosts, again: LOOK_AGAIN }
     }
 }
 

@@ -26,6 +26,6 @@ mod shard;
 mod status;
 
 pub use args::Args;
-pub use charts::{ChartHosts, ChartSettings, Fetcher};
+pub use charts::{ChartSettings, Fetcher};
 pub use shard::{Settings, run};
 pub use sluice_renderer_core::WithdrawGuard;

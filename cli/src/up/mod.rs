@@ -17,8 +17,9 @@ use sluice_dryrun::Sources;
 use sluice_inspect::Inspector;
 use sluice_inspect_rpc::{Settings, serve};
 use sluice_kube::management_client;
+use sluice_kube::outside::OwnHosts;
 use sluice_protocol::JournalEntry;
-use sluice_renderer::{ChartHosts, ChartSettings, WithdrawGuard};
+use sluice_renderer::{ChartSettings, WithdrawGuard};
 use sluice_runtime::{ForgetArgs, LogArgs, LogFormat, OnboardArgs, stop_on_signals_then};
 use sluice_simcluster::{FleetConfig, SimFleet};
 use sluice_tasks::Tasks;
@@ -153,7 +154,7 @@ impl Args {
     /// How renderers work here.
     fn renderer(&self, dir: &Path, mirrors: BTreeMap<String, String>) -> sluice_renderer::Settings {
         // Whoever runs this is the only tenant there is.
-        let (cache, hosts) = (Some(dir.join("charts")), ChartHosts::All);
+        let (cache, hosts) = (Some(dir.join("charts")), OwnHosts::All);
         sluice_renderer::Settings {
             charts: ChartSettings { cache, mirrors, hosts, ..ChartSettings::default() },
             // Simulated clusters begin anew each time, and the bus does not.

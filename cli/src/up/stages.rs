@@ -1,11 +1,13 @@
 //! All stages in this process, one or more replicas of each.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
 use sluice_bus::{Bus, journal};
 use sluice_deployer::PruneGuard;
+use sluice_kube::outside::OwnHosts;
 use sluice_protocol::{JournalEntry, Role};
 use sluice_renderer::Settings;
 use sluice_runtime::{Accepted, CommonArgs, Context, Metrics, NatsArgs, Readiness, access_feed, serve};
@@ -78,7 +80,7 @@ impl Pipeline {
                     "deployer" => {
                         let (context, client, feed) =
                             (context(Role::Deployer, replica).await?, management.clone(), feed.clone());
-                        let work = sluice_deployer::run(context, client, feed, Some(PruneGuard::USUAL));
+                        let work = sluice_deployer::run(context, client, feed, deployer());
                         stages.push(run_stage(tasks, "deployer", work));
                     }
                     "none" | "" => {}
@@ -140,4 +142,9 @@ fn run_stage(
         }
         End::Early
     })
+}
+
+/// How deployers work here. Whoever runs this is the only tenant there is.
+fn deployer() -> sluice_deployer::Settings {
+    sluice_deployer::Settings { prune_guard: Some(PruneGuard::USUAL), metric_hosts: Arc::new(OwnHosts::All) }
 }

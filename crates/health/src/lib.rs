@@ -9,10 +9,12 @@
 
 mod cluster;
 mod error;
+mod job;
 mod program;
 mod seen;
 
 pub use cluster::{ClusterProgram, Resources};
 pub use error::Error;
+pub use job::job_outcome;
 pub use program::Program;
 pub use seen::{Outcome, Seen};

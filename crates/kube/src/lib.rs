@@ -15,6 +15,7 @@ mod impersonate;
 mod list;
 mod listening;
 mod newest;
+pub mod outside;
 mod path;
 mod raw;
 mod registered;

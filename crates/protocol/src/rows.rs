@@ -125,6 +125,9 @@ pub struct Desired {
     pub spec: Map<String, Value>,
     /// What to apply, in order.
     pub policies: Vec<Policy>,
+    /// Jobs that checks of the spec run, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<Arc<Value>>,
 }
 
 // D-0918: a profile without content announces that it wants its name.

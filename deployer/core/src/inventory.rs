@@ -90,6 +90,9 @@ pub struct RemovalChecks {
     /// For whom they are asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<ServiceAccount>,
+    /// The Jobs that they run, in their order. Former versions do not know it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<Arc<Value>>,
 }
 
 // === impl RemovalChecks ===

@@ -23,6 +23,7 @@ mod error;
 mod exclusions;
 mod inventory;
 mod job;
+mod jobs;
 mod late_calls;
 mod marks;
 mod messages;

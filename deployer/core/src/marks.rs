@@ -114,6 +114,7 @@ mod tests {
             allow_prune: String::new(),
             succeeds: std::collections::BTreeSet::new(),
             lacks: std::collections::BTreeMap::new(),
+            jobs: Vec::new(),
             redeploy: std::collections::BTreeSet::new(),
             extra_labels: BTreeMap::from([("mine".to_owned(), "1".to_owned())]),
             extra_annotations: BTreeMap::from([("mine".to_owned(), "1".to_owned())]),

@@ -319,6 +319,7 @@ mod tests {
             allow_prune: String::new(),
             succeeds: std::collections::BTreeSet::new(),
             lacks: std::collections::BTreeMap::new(),
+            jobs: Vec::new(),
             redeploy: std::collections::BTreeSet::new(),
             extra_labels: BTreeMap::new(),
             extra_annotations: BTreeMap::new(),

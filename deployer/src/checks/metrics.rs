@@ -1,5 +1,5 @@
-//! Numbers of a Prometheus that is a Service of the cluster. It is reached through the API server, as `kubectl get --raw` does: nothing
-//! needs a way into the cluster, and nothing outside of it can be asked.
+//! Numbers of a Prometheus. One that is a Service of the cluster is reached through the API server, as `kubectl get --raw` does:
+//! nothing needs a way into the cluster. Others are asked from here.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,32 +9,80 @@ use http_body_util::{BodyExt as _, Limited};
 use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
-use sluice_api::model::{Metrics, ServiceAddress};
+use sluice_api::model::{MetricServer, Metrics, ServiceAddress};
+use sluice_kube::outside::OwnHosts;
 use sluice_kube::segment;
+
+use outside::Outside;
+
+mod outside;
 
 /// For how long an answer is waited for.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of an answer. One number needs a few hundred.
 const LIMIT: usize = 1 << 20;
 
-/// All numbers that a check asks for, by the names that its script knows.
-///
-/// # Errors
-/// Which query has no answer, and why.
-pub(super) async fn fetch(metrics: &Metrics, client: &Client) -> Result<BTreeMap<String, f64>, String> {
-    let mut numbers = BTreeMap::new();
-    for (name, query) in &metrics.queries {
-        let answer = match tokio::time::timeout(TIMEOUT, ask(metrics, query, client)).await {
-            Ok(answer) => answer.and_then(|answer| number(&answer)),
-            Err(_) => Err(format!("no answer within {} s", TIMEOUT.as_secs())),
-        };
-        numbers.insert(name.clone(), answer.map_err(|why| format!("metric query {name:?}: {why}"))?);
-    }
-    Ok(numbers)
+/// Who asks for numbers.
+pub(super) struct Asker<'a> {
+    /// For the cluster, with the rights of who asks.
+    pub(super) client: &'a Client,
+    /// Hosts of the own network that tenants may name.
+    pub(super) hosts: &'a OwnHosts,
+    pub(super) of_tenant: bool,
 }
 
-async fn ask(metrics: &Metrics, query: &str, client: &Client) -> Result<Value, String> {
-    let request = Request::get(proxied(metrics, query)).body(Body::empty());
+/// A server that is asked.
+enum Server<'a> {
+    Inside(&'a Client, &'a ServiceAddress),
+    Outside(Outside),
+}
+
+// === impl Asker ===
+
+impl Asker<'_> {
+    /// All numbers that a check asks for, by the names that its script knows.
+    ///
+    /// # Errors
+    /// Which query has no answer, and why.
+    pub(super) async fn fetch(&self, metrics: &Metrics) -> Result<BTreeMap<String, f64>, String> {
+        let server = in_time(self.server(&metrics.source)).await?;
+        let mut numbers = BTreeMap::new();
+        for (name, query) in &metrics.queries {
+            let answer = in_time(server.ask(&asked(metrics, query))).await;
+            let number = answer.and_then(|answer| number(&answer));
+            numbers.insert(name.clone(), number.map_err(|why| format!("metric query {name:?}: {why}"))?);
+        }
+        Ok(numbers)
+    }
+
+    async fn server<'s>(&'s self, source: &'s MetricServer) -> Result<Server<'s>, String> {
+        Ok(match source {
+            MetricServer::Service(service) => Server::Inside(self.client, service),
+            MetricServer::Outside { url, secret } => {
+                Server::Outside(Outside::open(url, secret.as_ref(), self).await?)
+            }
+        })
+    }
+}
+
+async fn in_time<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let answer = tokio::time::timeout(TIMEOUT, work).await;
+    answer.unwrap_or_else(|_| Err(format!("no answer within {} s", TIMEOUT.as_secs())))
+}
+
+// === impl Server ===
+
+impl Server<'_> {
+    async fn ask(&self, asked: &str) -> Result<Value, String> {
+        match self {
+            Self::Inside(client, service) => ask_inside(client, &format!("{}{asked}", proxy(service))).await,
+            Self::Outside(outside) => outside.ask(asked).await,
+        }
+    }
+}
+
+async fn ask_inside(client: &Client, path: &str) -> Result<Value, String> {
+    let request = Request::get(path).body(Body::empty());
     let answer = client.send(request.map_err(|error| error.to_string())?).await;
     let (head, body) = answer.map_err(|error| error.to_string())?.into_parts();
     let read = Limited::new(body, LIMIT).collect().await;
@@ -47,16 +95,17 @@ async fn ask(metrics: &Metrics, query: &str, client: &Client) -> Result<Value, S
     answer.map_err(|_| "the answer is none of a Prometheus".to_owned())
 }
 
-/// Path of a query as the API server passes it on.
-fn proxied(metrics: &Metrics, query: &str) -> String {
-    let Metrics { service: ServiceAddress { scheme, namespace, name, port }, path, .. } = metrics;
-    let parts = path.split('/').filter(|part| !part.is_empty() && !part.chars().all(|one| one == '.'));
+/// Where the API server passes on what is asked of a Service.
+fn proxy(ServiceAddress { scheme, namespace, name, port }: &ServiceAddress) -> String {
+    format!("/api/v1/namespaces/{namespace}/services/{scheme}:{name}:{port}/proxy")
+}
+
+/// Path of a query.
+fn asked(metrics: &Metrics, query: &str) -> String {
+    let parts =
+        metrics.path.split('/').filter(|part| !part.is_empty() && !part.chars().all(|one| one == '.'));
     let path: Vec<_> = parts.map(segment).collect();
-    format!(
-        "/api/v1/namespaces/{namespace}/services/{scheme}:{name}:{port}/proxy/{}?query={}",
-        path.join("/"),
-        encoded(query)
-    )
+    format!("/{}?query={}", path.join("/"), encoded(query))
 }
 
 /// A value of a query string.
@@ -101,14 +150,18 @@ mod tests {
 
     use super::*;
 
-    fn metrics(query: &str) -> Metrics {
-        let service = ServiceAddress {
+    fn service(port: &str) -> ServiceAddress {
+        ServiceAddress {
             scheme: "http".into(),
             namespace: "monitoring".into(),
             name: "prometheus".into(),
-            port: "9090".into(),
-        };
-        Metrics { service, path: "/api/v1/query".into(), queries: vec![("errors".into(), query.into())] }
+            port: port.into(),
+        }
+    }
+
+    fn metrics(query: &str) -> Metrics {
+        let source = MetricServer::Service(service("9090"));
+        Metrics { source, path: "/api/v1/query".into(), queries: vec![("errors".into(), query.into())] }
     }
 
     fn vector(values: &[&str]) -> Value {
@@ -132,14 +185,14 @@ mod tests {
 
     #[test]
     fn a_query_leads_nowhere_else() {
-        let path = "/api/v1/namespaces/monitoring/services/http:prometheus:9090/proxy/api/v1/query";
-        assert_eq!(proxied(&metrics("a/b?c&d"), ""), format!("{path}?query="));
+        let path = "/api/v1/namespaces/monitoring/services/http:prometheus:9090/proxy";
+        assert_eq!(proxy(&service("9090")), path);
         assert_eq!(
-            proxied(&metrics(""), "sum(x{a=\"b\"})&e=f"),
-            format!("{path}?query=sum%28x%7Ba%3D%22b%22%7D%29%26e%3Df")
+            asked(&metrics(""), "sum(x{a=\"b\"})&e=f"),
+            "/api/v1/query?query=sum%28x%7Ba%3D%22b%22%7D%29%26e%3Df"
         );
-        let up = Metrics { path: "/../../../secrets".into(), ..metrics("") };
-        assert!(proxied(&up, "1").contains("/proxy/secrets?query=1"));
+        let up = Metrics { path: "/../../../secrets?x=/y".into(), ..metrics("") };
+        assert_eq!(asked(&up, "1"), "/secrets%3Fx%3D/y?query=1");
     }
 
     #[tokio::test]
@@ -154,10 +207,11 @@ mod tests {
                 false => (404, json!({"kind": "Status", "message": "no such port", "code": 404}).to_string()),
             }
         });
-        let numbers = fetch(&metrics("sum(errors)"), &api.client()).await.unwrap();
+        let (client, hosts) = (api.client(), OwnHosts::All);
+        let asker = Asker { client: &client, hosts: &hosts, of_tenant: true };
+        let numbers = asker.fetch(&metrics("sum(errors)")).await.unwrap();
         assert_eq!(numbers, [("errors".to_owned(), 0.5)].into());
-        let other =
-            Metrics { service: ServiceAddress { port: "80".into(), ..metrics("").service }, ..metrics("x") };
-        assert!(fetch(&other, &api.client()).await.unwrap_err().starts_with("metric query \"errors\": "));
+        let other = Metrics { source: MetricServer::Service(service("80")), ..metrics("x") };
+        assert!(asker.fetch(&other).await.unwrap_err().starts_with("metric query \"errors\": "));
     }
 }

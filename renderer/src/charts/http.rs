@@ -1,12 +1,11 @@
 //! Asking a server, with the TLS that Kubernetes is spoken to with, limits on size and time, and redirections, which take no
-//! password to another host. The client of Kubernetes itself is not used: it logs whole addresses, and an address to which a
-//! server redirects may be secret.
+//! password to another host.
 
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -14,15 +13,12 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::{ACCEPT, AUTHORIZATION, ETAG, HeaderName, IF_NONE_MATCH, LOCATION};
 use http::{HeaderMap, Request, StatusCode, Uri};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::{Builder, ResponseFuture};
-use hyper_util::rt::TokioExecutor;
 use kube::Config;
-use kube::client::{Body, ConfigExt as _};
+use kube::client::Body;
+use sluice_kube::outside::{HttpClient, OwnHosts, Reach, Refused, http_client};
 use sluice_renderer_core::Access;
 
 use super::failure::Failure;
-use super::reach::{self, ChartHosts, Refused};
 use super::turns::{Bytes, Rooms};
 
 /// So many redirections are followed.
@@ -63,14 +59,11 @@ pub(crate) struct ServerResponse {
     pub(crate) body: Bytes,
 }
 
-/// A client: it keeps its connections.
-type Client = Arc<dyn Fn(Request<Body>) -> ResponseFuture + Send + Sync>;
-
 /// Clients by server and the way it is reached.
 pub(crate) struct Http {
-    kept: Mutex<HashMap<(String, Access), Client>>,
+    kept: Mutex<HashMap<(String, Access), HttpClient>>,
     /// Whom tenants may name.
-    hosts: ChartHosts,
+    hosts: OwnHosts,
     rooms: Rooms,
 }
 
@@ -96,7 +89,7 @@ impl fmt::Debug for Authorization {
 // === impl Http ===
 
 impl Http {
-    pub(crate) fn new(hosts: ChartHosts, rooms: Rooms) -> Self {
+    pub(crate) fn new(hosts: OwnHosts, rooms: Rooms) -> Self {
         Self { kept: Mutex::default(), hosts, rooms }
     }
 
@@ -125,11 +118,8 @@ impl Http {
     async fn once(&self, url: &str, access: &Access, ask: &Ask) -> Result<ServerResponse, Failure> {
         let uri =
             url.parse::<Uri>().map_err(|_| Failure::content(format!("{} is no address", shown(url))))?;
-        let is_public = !self.hosts.allow(&uri, access);
-        if is_public {
-            reach::check(&uri).map_err(|error| failure(url, &error))?;
-        }
-        let client = self.client(url, access, is_public)?;
+        let reach = self.hosts.reach(&uri, access.of_tenant).map_err(|error| failure(url, &error))?;
+        let client = self.client(url, access, reach)?;
         let mut request = Request::get(uri);
         let headers: [(HeaderName, Option<&str>); 3] = [
             (ACCEPT, ask.accept),
@@ -163,7 +153,7 @@ impl Http {
         Ok(ServerResponse { from: url.to_owned(), status: head.status, headers: head.headers, body: bytes })
     }
 
-    fn client(&self, url: &str, access: &Access, is_public: bool) -> Result<Client, Failure> {
+    fn client(&self, url: &str, access: &Access, reach: Reach) -> Result<HttpClient, Failure> {
         let key = (origin(url).to_owned(), Access { login: None, ..access.clone() });
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = kept.get(&key) {
@@ -180,7 +170,7 @@ impl Http {
         if config.root_cert.as_ref().is_some_and(Vec::is_empty) {
             return Err(no_authority(""));
         }
-        let client = connected(&config, is_public).map_err(|error| match &access.ca {
+        let client = http_client(&config, reach).map_err(|error| match &access.ca {
             Some(_) => no_authority(&format!(" ({})", reason(&error))),
             None => Failure::content(format!("{}: {error}", shown(url))),
         })?;
@@ -190,19 +180,6 @@ impl Http {
         kept.insert(key, client.clone());
         Ok(client)
     }
-}
-
-/// A client for everything, or for public addresses alone.
-fn connected(config: &Config, is_public: bool) -> kube::Result<Client> {
-    if !is_public {
-        let client = Builder::new(TokioExecutor::new()).build::<_, Body>(config.rustls_https_connector()?);
-        return Ok(Arc::new(move |request| client.request(request)));
-    }
-    let mut plain = HttpConnector::new_with_resolver(tower::service_fn(reach::public));
-    plain.enforce_http(false);
-    let connector = config.rustls_https_connector_with_connector(plain)?;
-    let client = Builder::new(TokioExecutor::new()).build::<_, Body>(connector);
-    Ok(Arc::new(move |request| client.request(request)))
 }
 
 // === impl ServerResponse ===
@@ -247,7 +224,11 @@ impl ServerResponse {
 /// work.
 fn failure(url: &str, error: &(dyn Error + 'static)) -> Failure {
     let text = format!("{}: {}", shown(url), reason(error));
-    if is_of_tls(error) || is_refused(error) { Failure::content(text) } else { Failure::server(url, text) }
+    if is_of_tls(error) || Refused::is_reason_of(error) {
+        Failure::content(text)
+    } else {
+        Failure::server(url, text)
+    }
 }
 
 /// Whether it is the TLS library that has refused. It says so as an error of data, within errors of the transport.
@@ -256,11 +237,6 @@ fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
     inner.is_some_and(|error| error.kind() == io::ErrorKind::InvalidData)
         || inner.and_then(io::Error::get_ref).is_some_and(|error| is_of_tls(error))
         || error.source().is_some_and(is_of_tls)
-}
-
-/// Whether it is a server of the own network, which was named by a tenant.
-fn is_refused(error: &(dyn Error + 'static)) -> bool {
-    error.is::<Refused>() || error.source().is_some_and(is_refused)
 }
 
 /// The last of an error's reasons: it says what has happened.

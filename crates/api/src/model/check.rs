@@ -9,6 +9,12 @@ use crate::error::FieldError;
 use crate::object::Gvk;
 use crate::selector::Selector;
 
+pub use job::JobCheck;
+pub use metrics::{MetricServer, Metrics, ServiceAddress};
+
+mod job;
+mod metrics;
+
 /// When something is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CheckPoint {
@@ -39,6 +45,10 @@ pub struct Check {
     pub rules: Vec<CelRule>,
     /// What the script knows besides the object.
     pub metrics: Option<Metrics>,
+    /// A Job that is run in place of all that.
+    pub job: Option<JobCheck>,
+    /// Whether it is for a tenant, who may not reach everything that the one who asks does. No field says so: it follows from the profile.
+    pub of_tenant: bool,
     /// Path of the entry, for messages.
     pub path: String,
 }
@@ -52,30 +62,6 @@ pub struct CheckedObjects {
     pub namespace: String,
     /// Their labels; empty is all.
     pub labels: Selector,
-}
-
-/// Numbers that a Prometheus has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Metrics {
-    /// Where it is.
-    pub service: ServiceAddress,
-    /// What is asked there.
-    pub path: String,
-    /// Names that the script knows the numbers by, with the queries.
-    pub queries: Vec<(String, String)>,
-}
-
-/// A port of a Service in a cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServiceAddress {
-    /// `http` or `https`.
-    pub scheme: String,
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// Its port, by number or name.
-    pub port: String,
 }
 
 // === impl CheckPoint ===
@@ -107,9 +93,6 @@ impl CheckPoint {
 
 // === impl Check ===
 
-/// Where a Prometheus answers, if nothing is said.
-const QUERY: &str = "/api/v1/query";
-
 impl Check {
     /// All checks of a spec.
     ///
@@ -139,14 +122,14 @@ impl Check {
         let mut unsupported = Vec::new();
         for point in CheckPoint::ALL {
             for item in spec.get(point.field()).items()? {
-                unsupported.extend(not_yet(&item));
+                unsupported.extend(Metrics::not_yet(&item));
             }
         }
         Ok(unsupported)
     }
 
     fn read(point: CheckPoint, item: &Field<'_>) -> Result<Option<Self>, FieldError> {
-        if not_yet(item).is_some() {
+        if Metrics::not_yet(item).is_some() {
             return Ok(None);
         }
         let feature = item.get("featureID");
@@ -154,9 +137,10 @@ impl Check {
         let script = Some(item.get("script").text()?).filter(|text| !text.trim().is_empty());
         let rules = item.get("evaluateCEL").items()?.iter().map(CelRule::read).collect::<Result<_, _>>()?;
         let objects = CheckedObjects::read(item)?;
-        if objects.is_none() && script.is_none() {
+        let job = JobCheck::read(item)?;
+        if objects.is_none() && script.is_none() && job.is_none() {
             return Err(item.get("kind").error(
-                "is missing; name what is looked at, or set script, which is asked without an object",
+                "is missing; name what is looked at, or set script, which is asked without an object, or jobCheck",
             ));
         }
         let metrics = Metrics::read(item)?;
@@ -173,6 +157,8 @@ impl Check {
             script,
             rules,
             metrics,
+            job,
+            of_tenant: false,
             path: item.path().to_owned(),
         }))
     }
@@ -180,44 +166,6 @@ impl Check {
     /// What it is called in messages: the field, and its name.
     pub fn title(&self) -> String {
         if self.name.is_empty() { self.path.clone() } else { format!("{} {:?}", self.path, self.name) }
-    }
-}
-
-/// Why a check cannot be asked by this version.
-fn not_yet(item: &Field<'_>) -> Option<FieldError> {
-    let job = item.get("jobCheck").refuse("Jobs of checks are not run by this version").err();
-    job.or_else(|| {
-        let source = item.get("metricSource");
-        let secret = source
-            .get("secretRef")
-            .refuse("numbers are asked for through the API server of the cluster, which passes no credentials on; let the Prometheus be asked without");
-        secret.err().or_else(|| {
-            let url = source.get("url");
-            let text = url.text().ok().filter(|text| !text.is_empty())?;
-            let reason = "only Services of the cluster are asked by this version: http://<service>.<namespace>.svc:<port>";
-            ServiceAddress::parse(&text).is_none().then(|| url.error(reason))
-        })
-    })
-}
-
-// === impl ServiceAddress ===
-
-impl ServiceAddress {
-    /// Reads `http://<service>.<namespace>.svc:<port>`, with or without the domain of a cluster and without a path.
-    fn parse(url: &str) -> Option<Self> {
-        let (scheme, host) =
-            url.split_once("://").filter(|(scheme, _)| ["http", "https"].contains(scheme))?;
-        let host = host.trim_end_matches('/');
-        let (host, port) =
-            host.split_once(':').unwrap_or((host, if scheme == "https" { "443" } else { "80" }));
-        let host = host.strip_suffix(".cluster.local").unwrap_or(host).strip_suffix(".svc")?;
-        let (name, namespace) = host.split_once('.')?;
-        let is_label = |text: &str| {
-            !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        };
-        let all = [name, namespace, port].map(|text| is_label(text).then(|| text.to_owned()));
-        let [Some(name), Some(namespace), Some(port)] = all else { return None };
-        Some(Self { scheme: scheme.to_owned(), namespace, name, port })
     }
 }
 
@@ -236,34 +184,6 @@ impl CheckedObjects {
         let mut labels = Selector::default();
         item.get("labelFilters").add_filters(&mut labels)?;
         Ok(Some(Self { gvk, namespace: item.get("namespace").text()?, labels }))
-    }
-}
-
-// === impl Metrics ===
-
-impl Metrics {
-    fn read(item: &Field<'_>) -> Result<Option<Self>, FieldError> {
-        let (source, queries) = (item.get("metricSource"), item.get("metricQueries"));
-        let mut named = Vec::new();
-        for query in queries.items()? {
-            named.push((query.get("name").required_text()?, query.get("query").required_text()?));
-        }
-        if !source.is_set() {
-            return match named.is_empty() {
-                true => Ok(None),
-                false => Err(source.error("is missing; say where the metricQueries are asked")),
-            };
-        }
-        if named.is_empty() {
-            return Err(queries.error("is missing; name at least one query"));
-        }
-        let (path, url) = (source.get("path").text()?, source.get("url"));
-        Ok(Some(Self {
-            service: ServiceAddress::parse(&url.required_text()?)
-                .ok_or_else(|| url.error("is no Service of the cluster"))?,
-            path: if path.is_empty() { QUERY.to_owned() } else { path },
-            queries: named,
-        }))
     }
 }
 
@@ -320,49 +240,6 @@ mod tests {
     }
 
     #[test]
-    fn metrics_are_for_scripts() {
-        let source = json!({"url": "http://prometheus.monitoring.svc:9090"});
-        let queries = json!([{"name": "errors", "query": "sum(x)"}]);
-        let script = "function evaluate() end";
-        let all =
-            read(check(json!({"metricSource": source, "metricQueries": queries, "script": script}))).unwrap();
-        let metrics = all[0].metrics.clone().unwrap();
-        assert_eq!((metrics.path.as_str(), metrics.service.name.as_str()), ("/api/v1/query", "prometheus"));
-        let wrong = |fields| read(check(fields)).unwrap_err();
-        let kind = json!({"version": "v1", "kind": "Pod", "metricSource": source, "metricQueries": queries});
-        assert!(wrong(kind).contains("metricSource: is read by a script only"));
-        assert!(
-            wrong(json!({"metricQueries": queries, "script": script})).contains("metricSource: is missing")
-        );
-        assert!(
-            wrong(json!({"metricSource": source, "script": script})).contains("metricQueries: is missing")
-        );
-    }
-
-    #[test]
-    fn services_are_known_by_their_addresses() {
-        let parts = |url| {
-            let ServiceAddress { scheme, namespace, name, port } = ServiceAddress::parse(url)?;
-            Some([scheme, namespace, name, port].join(" "))
-        };
-        assert_eq!(parts("http://p.m.svc:9090/").as_deref(), Some("http m p 9090"));
-        assert_eq!(parts("https://p.m.svc.cluster.local").as_deref(), Some("https m p 443"));
-        assert_eq!(parts("http://p.m.svc").as_deref(), Some("http m p 80"));
-        for other in [
-            "http://example.com",
-            "http://svc",
-            "http://.m.svc",
-            "ftp://p.m.svc",
-            "http://a.p.m.svc",
-            "http://p.m.svc:1/../x",
-            "p.m.svc",
-            "http://p.m.svc:80@example.com",
-        ] {
-            assert_eq!(parts(other), None, "{other}");
-        }
-    }
-
-    #[test]
     fn a_check_that_cannot_be_asked_yet_is_told_of() {
         let queries = json!([{"name": "errors", "query": "sum(x)"}]);
         let with = |source: Value| {
@@ -370,17 +247,15 @@ mod tests {
                 json!({"script": "function evaluate() end", "metricSource": source, "metricQueries": queries}),
             )
         };
-        let job = check(json!({"jobCheck": {"jobRef": {"kind": "Secret", "namespace": "n", "name": "j"}}}));
         let inside = "http://p.m.svc";
         let secret = json!({"url": inside, "secretRef": {"namespace": "n", "name": "s"}});
-        let all =
-            [job, with(secret), with(json!({"url": "http://example.com"})), with(json!({"url": inside}))];
+        let all = [with(secret), with(json!({"url": "http://example.com"})), with(json!({"url": inside}))];
         let root = json!({"spec": {"validateHealths": all}});
         let told = Check::unsupported(&Field::spec(&root)).unwrap();
         let fields: Vec<_> =
             told.iter().map(|error| error.field.trim_start_matches("spec.validateHealths")).collect();
-        assert_eq!(fields, ["[0].jobCheck", "[1].metricSource.secretRef", "[2].metricSource.url"]);
-        assert_eq!(Check::read_all(&Field::spec(&root)).unwrap().len(), 1);
+        assert_eq!(fields, ["[0].metricSource.secretRef"]);
+        assert_eq!(Check::read_all(&Field::spec(&root)).unwrap().len(), 2);
     }
 
     #[test]

@@ -105,18 +105,18 @@ mod tests {
         assert_eq!(lacking(json!({"helmCharts": chart, "policyRefs": references})), [(Feature::Helm, 2)]);
         assert_eq!(
             lacking(
-                json!({"policyRefs": references, "validateHealths": [{"featureID": "Helm", "name": "x", "jobCheck": {"jobRef": {}}}]})
+                json!({"policyRefs": references, "validateHealths": [{"featureID": "Helm", "name": "x", "metricSource": {"url": "http://p.m.svc", "secretRef": {"namespace": "n", "name": "s"}}}]})
             ),
             [(Feature::Helm, 1)]
         );
-        let jobs = json!([{"name": "x", "jobCheck": {"jobRef": {}}}]);
+        let checks = json!([{"name": "x", "metricSource": {"url": "http://p.m.svc", "secretRef": {"namespace": "n", "name": "s"}}}]);
         assert_eq!(
             lacking(
-                json!({"policyRefs": references, "kustomizationRefs": [{"name": "x"}], "preDeployChecks": jobs})
+                json!({"policyRefs": references, "kustomizationRefs": [{"name": "x"}], "preDeployChecks": checks})
             ),
             [(Feature::Resources, 1), (Feature::Kustomize, 2)]
         );
-        assert_eq!(lacking(json!({"preDeployChecks": jobs})), [(Feature::Resources, 1)]);
+        assert_eq!(lacking(json!({"preDeployChecks": checks})), [(Feature::Resources, 1)]);
         assert!(lacking(json!({"policyRefs": references, "maxUpdate": 1, "dependsOn": ["q"]})).is_empty());
     }
 }

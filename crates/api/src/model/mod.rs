@@ -36,7 +36,7 @@ mod trigger;
 mod workload_identity;
 
 pub use approvals::{approves, outdated};
-pub use check::{Check, CheckPoint, CheckedObjects, Metrics, ServiceAddress};
+pub use check::{Check, CheckPoint, CheckedObjects, JobCheck, MetricServer, Metrics, ServiceAddress};
 pub use cluster::{Cluster, KubeconfigRef};
 pub use cluster_check::{ClusterCheck, ClusterChecks, Guards};
 pub use cluster_set::{ClusterSet, ClusterSetId};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::check::Check;
+use super::check::{Check, JobCheck};
 use super::cluster_set::ClusterSetId;
 use super::drift::DriftExclusion;
 use super::helm::HelmChart;
@@ -68,6 +68,8 @@ pub struct SpecCommon {
     pub patches: Vec<PatchSpec>,
     /// ConfigMaps and Secrets with more of them, which come after.
     pub patches_from: Vec<PolicyRef>,
+    /// ConfigMaps and Secrets with the Jobs of checks, in their order.
+    pub job_refs: Vec<PolicyRef>,
     /// Labels that everything gets, over its own.
     pub extra_labels: BTreeMap<String, String>,
     /// Annotations that everything gets, over its own.
@@ -184,6 +186,7 @@ impl SpecCommon {
             resource_refs: ResourceRef::all(spec)?,
             patches,
             patches_from,
+            job_refs: JobCheck::references(spec)?,
             extra_labels: patch::labels(&spec.get("extraLabels"))?,
             extra_annotations: patch::texts(&spec.get("extraAnnotations"))?,
             tier: spec.get("tier").positive(100)?,
@@ -227,6 +230,7 @@ impl SpecCommon {
             resource_refs: Vec::new(),
             patches: Vec::new(),
             patches_from: Vec::new(),
+            job_refs: Vec::new(),
             extra_labels: BTreeMap::new(),
             extra_annotations: BTreeMap::new(),
             tier: 100,

@@ -46,11 +46,19 @@ const OF_TRIGGERS: [(&str, Sees); 13] = [
     ("secretGenerator[].nameFormat", Sees::Event),
 ];
 /// Fields that triggers and profiles have: over the event in a trigger, over the destination in a profile.
-const OF_BOTH: [&str; 15] = [
+const OF_BOTH: [&str; 23] = [
     "policyRefs[].namespace",
     "policyRefs[].name",
     "patchesFrom[].namespace",
     "patchesFrom[].name",
+    "preDeployChecks[].jobCheck.jobRef.namespace",
+    "preDeployChecks[].jobCheck.jobRef.name",
+    "validateHealths[].jobCheck.jobRef.namespace",
+    "validateHealths[].jobCheck.jobRef.name",
+    "preDeleteChecks[].jobCheck.jobRef.namespace",
+    "preDeleteChecks[].jobCheck.jobRef.name",
+    "postDeleteChecks[].jobCheck.jobRef.namespace",
+    "postDeleteChecks[].jobCheck.jobRef.name",
     "helmCharts[].repositoryURL",
     "helmCharts[].repositoryName",
     "helmCharts[].chartName",

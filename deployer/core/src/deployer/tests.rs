@@ -88,6 +88,7 @@ fn desired(profile: &str, tier: i32, objects: Vec<Value>) -> Desired {
         allow_prune: String::new(),
         succeeds: std::collections::BTreeSet::new(),
         lacks: std::collections::BTreeMap::new(),
+        jobs: Vec::new(),
         redeploy: std::collections::BTreeSet::new(),
         extra_labels: BTreeMap::new(),
         extra_annotations: BTreeMap::new(),

@@ -12,17 +12,19 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use sluice_api::model::{Check, CheckPoint, Feature};
-use sluice_api::{ObjectKey, ServiceAccount, object};
+use sluice_api::{Digest, ObjectKey, ServiceAccount, object};
 use sluice_protocol::rows::{Desired, State};
 
 use super::replies::Fault;
 use super::{Ended, Job, JobContext, Phase, Target};
 use crate::checks::{CheckBook, CheckId, Outcome};
 use crate::inventory::RemovalChecks;
+use crate::jobs::{self, JobScope};
 use crate::order::Lane;
 
 /// For how long a check may fail before that is an error, microseconds. What it says in the meantime is told as what is waited for.
-const PATIENCE: i64 = 10_000_000;
+const PATIENCE: i64 = 10 * SECOND;
+const SECOND: i64 = 1_000_000;
 
 /// The checks of a profile on a cluster.
 #[derive(Debug, Default)]
@@ -96,7 +98,7 @@ impl Checks {
         let failing = self.asked.iter().filter(about).filter(|asked| asked.said != Some(Ok(())));
         let (mut until, mut texts) = (None::<i64>, Vec::new());
         for asked in failing {
-            match asked.since + PATIENCE {
+            match asked.fails_at() {
                 at if at > now => until = Some(until.map_or(at, |until| until.min(at))),
                 _ => texts.push(asked.text()),
             }
@@ -124,6 +126,10 @@ impl Checks {
                 asked.since = now;
                 News::FailsAt(now + PATIENCE)
             }
+            (None, Err(_)) if asked.check.job.is_some() => {
+                asked.since = now;
+                News::FailsAt(now + PATIENCE)
+            }
             (None, Err(_)) => News::FailsAt(asked.since + PATIENCE),
             // What was told of it is told anew, now and then.
             (Some(Err(_)), Err(_)) => News::FailsAt((asked.since + PATIENCE).max(now + PATIENCE)),
@@ -143,9 +149,20 @@ enum News {
 // === impl Asked ===
 
 impl Asked {
+    /// When it is an error that it has not passed. A Job is waited for as long as it may run, and somewhat longer.
+    fn fails_at(&self) -> i64 {
+        match (&self.check.job, &self.said) {
+            (Some(job), None) => self.since + job.timeout * SECOND + 6 * PATIENCE,
+            _ => self.since + PATIENCE,
+        }
+    }
+
     fn text(&self) -> String {
-        match &self.said {
-            Some(Err(reason)) => reason.clone(),
+        match (&self.said, &self.check.job) {
+            (Some(Err(reason)), _) => reason.clone(),
+            (_, Some(job)) => {
+                format!("{}: the Job of {} has not ended yet", self.check.title(), job.reference)
+            }
             _ => format!("{}: nothing is known yet of what it looks at", self.check.title()),
         }
     }
@@ -160,15 +177,34 @@ impl Job {
     pub(super) fn line_up_checks(&mut self, context: &mut JobContext<'_>) {
         let (lanes, account, all) = match (self.target.decoded(), self.inventory()) {
             (Some(desired), _) if !desired.dry_run => {
-                (lanes(desired), desired.account.clone(), Check::all(&desired.spec))
+                (lanes(desired), desired.account.clone(), Check::with_jobs(&desired.spec, &desired.jobs))
             }
             (None, Some(held)) if matches!(self.target, Target::Gone(_)) => {
-                (Lane::ALL.into(), held.checks.account.clone(), Check::all(&held.checks.lists))
+                let all = Check::with_jobs(&held.checks.lists, &held.checks.jobs);
+                (Lane::ALL.into(), held.checks.account.clone(), all)
             }
             _ => (BTreeSet::new(), None, Ok(Vec::new())),
         };
         // A row with a check that cannot be read is not made.
-        self.checks.set(all.unwrap_or_default(), account.as_ref(), &lanes, context.checks);
+        let mut all = all.unwrap_or_default();
+        // As with charts: who writes a Profile, or gives a ServiceAccount, is a tenant.
+        let of_tenant = account.is_some() || !self.profile.namespace.is_empty();
+        all.iter_mut().for_each(|check| check.of_tenant = of_tenant);
+        if all.iter().any(|check| check.job.is_some()) {
+            let (profile, is_management) = (&self.profile, context.is_management);
+            let scope = JobScope { profile, is_management, run: self.run_of_jobs() };
+            all.iter_mut().for_each(|check| scope.complete(check));
+        }
+        self.checks.set(all, account.as_ref(), &lanes, context.checks);
+    }
+
+    /// What tells the Jobs of this content from those of others, and those of this removal from those of others.
+    fn run_of_jobs(&self) -> Digest {
+        match (self.target.decoded(), &self.inventory_state.stored) {
+            (Some(desired), _) => jobs::run_of(&desired.redeploy, &desired.policies),
+            (None, Some(held)) => Digest::of(&[held.version.0.as_bytes()]),
+            (None, None) => Digest::default(),
+        }
     }
 
     /// Nobody waits for any check.
@@ -320,5 +356,11 @@ pub(super) fn of_removal(desired: &Desired) -> RemovalChecks {
         }
     }
     let account = desired.account.clone().filter(|_| !lists.is_empty());
-    RemovalChecks { lists, account }
+    let all = Check::with_jobs(&desired.spec, &desired.jobs).unwrap_or_default().into_iter();
+    let is_kept = |check: &Check| {
+        check.point.is_of_removal()
+            && Lane::of_feature(check.feature).is_some_and(|lane| lanes.contains(&lane))
+    };
+    let jobs = all.filter(is_kept).filter_map(|check| check.job?.job.ok()).collect();
+    RemovalChecks { lists, account, jobs }
 }

@@ -49,7 +49,7 @@ impl Renderer {
                 let account = self.knowledge.account(cause).cloned();
                 Desired { account, ..without_content(common, cause, &profile) }
             };
-            let row = self.row(cause, &cluster, &profile, body_of(&desired)?.bytes, time);
+            let row = self.row(cause, &cluster, &profile, body_of(&desired, false)?.bytes, time);
             step.publish(row);
         }
         Ok(())
@@ -90,5 +90,6 @@ fn without_content(common: &SpecCommon, cause: &Cause, profile: &sluice_api::Pro
         cause: cause.clone(),
         spec: common.raw.clone(),
         policies: Vec::new(),
+        jobs: Vec::new(),
     }
 }

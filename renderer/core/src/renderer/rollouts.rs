@@ -73,7 +73,7 @@ impl Renderer {
             );
         };
         for part in &rendered.parts {
-            part.sources.iter().chain(&part.patches).chain(part.values.iter().flatten()).for_each(&mut add);
+            part.all().for_each(&mut add);
         }
         let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
         Digest::of(&[&self.config.salt.seed(None, &texts)[..]]).short()

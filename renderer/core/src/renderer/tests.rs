@@ -27,6 +27,7 @@ mod dependencies;
 mod destinations;
 mod dry_runs;
 mod generators;
+mod jobs;
 mod limits;
 mod local;
 mod pace;

@@ -17,6 +17,7 @@ pub(crate) mod draws;
 pub(crate) mod event;
 pub(crate) mod explain;
 pub(crate) mod generate;
+pub(crate) mod jobs;
 pub(crate) mod language;
 pub(crate) mod management_row;
 pub(crate) mod part;

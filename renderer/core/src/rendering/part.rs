@@ -15,6 +15,8 @@ pub(crate) struct Part {
     pub(crate) sources: Vec<PolicySource>,
     /// With patches on it.
     pub(crate) patches: Vec<PolicySource>,
+    /// With the Jobs of checks, in their order.
+    pub(crate) jobs: Vec<PolicySource>,
     /// Values of each chart.
     pub(crate) values: Vec<Vec<PolicySource>>,
 }
@@ -46,6 +48,12 @@ pub(crate) struct PolicySource {
 // === impl Part ===
 
 impl Part {
+    /// Everything in it that somebody has written.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &PolicySource> {
+        let Self { destinations: _, sources, patches, jobs, values } = self;
+        sources.iter().chain(patches).chain(jobs).chain(values.iter().flatten())
+    }
+
     /// What goes there.
     pub(crate) fn sources(&self, deployment: Deployment) -> impl Iterator<Item = &PolicySource> {
         self.sources.iter().filter(move |source| source.deployment == deployment)

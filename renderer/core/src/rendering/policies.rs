@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::rendering::charts;
 use crate::rendering::content::Manifests;
 use crate::rendering::destination::Destination;
-use crate::rendering::part::Part;
+use crate::rendering::part::{Part, PolicySource};
 use crate::rendering::patches;
 use crate::rendering::rendered::Rendered;
 use crate::rendering::templates::Templates;
@@ -40,19 +40,7 @@ pub(crate) fn policies(
         charts::mark(release);
     }
     for source in part.sources(deployment) {
-        let place = |error: Error| error.within(source.described());
-        let is_sealed = || source.texts.values().any(|text| templates.veil().open(text).is_some());
-        let objects = if source.is_per_destination() || is_sealed() {
-            let mut texts = BTreeMap::new();
-            for (key, text) in &source.texts {
-                let text = for_destination(source, (ReadAs::Manifests, text), destination, name, templates);
-                texts.insert(key.clone(), text.map_err(|error| place(error.within(format!("data.{key}"))))?);
-            }
-            manifests.objects(&texts, false)
-        } else {
-            manifests.objects(&source.texts, source.shared)
-        };
-        let is_secret = source.kind == "Secret" || destination.reads_secret();
+        let objects = objects(source, destination, name, (templates, manifests))?;
         policies.push(Policy {
             kind: source.kind.clone(),
             namespace: source.namespace.clone(),
@@ -61,11 +49,37 @@ pub(crate) fn policies(
             skip_namespace_creation: source.skip_namespace_creation,
             force: source.force,
             subresources: source.subresources.clone(),
-            objects: patches::apply(&changes, plain(objects.map_err(|error| place(error.told(is_secret)))?))?,
+            objects: patches::apply(&changes, objects)?,
             ..Policy::default()
         });
     }
     Ok(policies)
+}
+
+/// The objects of a source as one destination gets them, without patches.
+///
+/// # Errors
+/// The reference and what is wrong in it.
+pub(crate) fn objects(
+    source: &PolicySource,
+    destination: Destination<'_>,
+    name: &str,
+    (templates, manifests): (&Templates, &Manifests),
+) -> Result<Vec<Value>> {
+    let place = |error: Error| error.within(source.described());
+    let is_sealed = || source.texts.values().any(|text| templates.veil().open(text).is_some());
+    let objects = if source.is_per_destination() || is_sealed() {
+        let mut texts = BTreeMap::new();
+        for (key, text) in &source.texts {
+            let text = for_destination(source, (ReadAs::Manifests, text), destination, name, templates);
+            texts.insert(key.clone(), text.map_err(|error| place(error.within(format!("data.{key}"))))?);
+        }
+        manifests.objects(&texts, false)
+    } else {
+        manifests.objects(&source.texts, source.shared)
+    };
+    let is_secret = source.kind == "Secret" || destination.reads_secret();
+    Ok(plain(objects.map_err(|error| place(error.told(is_secret)))?))
 }
 
 /// The objects without what is written onto deployed objects: content may be a copy of one.
@@ -101,6 +115,7 @@ pub(crate) fn desired(
         cause: cause.clone(),
         spec: rendered.spec.clone(),
         policies,
+        jobs: Vec::new(),
     }
 }
 
@@ -120,5 +135,6 @@ pub(crate) fn same_everywhere(common: &SpecCommon, rendered: &Rendered, part: &P
 /// Whether what goes there of the references is the same because of all destinations.
 pub(crate) fn sources_are_same(common: &SpecCommon, part: &Part, deployment: Deployment) -> bool {
     part.sources(deployment).all(|source| !source.is_per_destination())
+        && part.jobs.iter().all(|source| !source.is_per_destination())
         && patches::same_everywhere(common, part)
 }

@@ -33,15 +33,17 @@ pub(crate) fn render(
             Entry::Occupied(part) => Ok(part.into_mut()),
             Entry::Vacant(place) => {
                 let (policies, rest) = place.key().split_at(profile.common.policy_refs.len());
-                let (from, mut rest) = rest.split_at(profile.common.patches_from.len());
+                let (from, rest) = rest.split_at(profile.common.patches_from.len());
+                let (jobs, mut rest) = rest.split_at(profile.common.job_refs.len());
                 let sources = sources(&profile.common.policy_refs, policies, catalog, reads)?;
                 let patches = self::sources(&profile.common.patches_from, from, catalog, reads)?;
+                let jobs = self::sources(&profile.common.job_refs, jobs, catalog, reads)?;
                 let mut values = Vec::with_capacity(profile.common.helm_charts.len());
                 for chart in &profile.common.helm_charts {
                     let keys = rest.split_off(..chart.values_from.len()).unwrap_or_default();
                     values.push(self::sources(&chart.values_from, keys, catalog, reads)?);
                 }
-                Ok(place.insert(Part { destinations: Vec::new(), sources, patches, values }))
+                Ok(place.insert(Part { destinations: Vec::new(), sources, patches, jobs, values }))
             }
         });
         match part {
@@ -84,7 +86,7 @@ fn references(
     let mut keys = Vec::with_capacity(profile.common.policy_refs.len());
     let common = &profile.common;
     let values = common.helm_charts.iter().flat_map(|chart| &chart.values_from);
-    let items = common.policy_refs.iter().chain(&common.patches_from).chain(values);
+    let items = common.policy_refs.iter().chain(&common.patches_from).chain(&common.job_refs).chain(values);
     let provider = provider::of_names(items.clone(), cluster, catalog, reads)?;
     for item in items {
         let field = |field: &str, text: &str| {

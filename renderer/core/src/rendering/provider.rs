@@ -9,7 +9,7 @@ use crate::knowledge::catalog::Catalog;
 use crate::knowledge::reads::Reads;
 use crate::rendering::destination::Resources;
 use crate::rendering::language::Language;
-use crate::rendering::part::{Part, PolicySource};
+use crate::rendering::part::Part;
 use crate::rendering::rendered::Rendered;
 
 /// Variables, and the field of the cluster's spec that names the object of each.
@@ -82,13 +82,8 @@ fn mentioned(
 }
 
 fn is_mentioned(variable: &str, rendered: &Rendered, part: &Part) -> bool {
-    let texts = |sources: &[PolicySource]| {
-        sources.iter().flat_map(|source| source.texts.values()).any(|text| text.contains(variable))
-    };
+    let texts = part.all().flat_map(|source| source.texts.values());
     // Patches and charts stand in the spec.
     let in_spec = || rendered.spec.values().any(|value| value.to_string().contains(variable));
-    texts(&part.sources)
-        || texts(&part.patches)
-        || part.values.iter().any(|sources| texts(sources))
-        || in_spec()
+    texts.into_iter().any(|text| text.contains(variable)) || in_spec()
 }

@@ -61,9 +61,10 @@ pub(crate) fn waiting(clusters: &BTreeSet<ClusterRef>) -> Option<String> {
     })
 }
 
-pub(crate) fn body_of(desired: &Desired) -> Result<RowBody> {
+/// The body of a row, with the Jobs of its checks, in which there may be something secret.
+pub(crate) fn body_of(desired: &Desired, has_secret_jobs: bool) -> Result<RowBody> {
     let mut objects = desired.policies.iter().flat_map(|policy| &policy.objects);
-    let secret = objects.any(is_secret);
+    let secret = has_secret_jobs || objects.any(is_secret);
     Ok(RowBody {
         bytes: serde_json::to_vec(desired).map_err(|error| Error::Json(error.to_string()))?.into(),
         secret,

@@ -15,6 +15,7 @@ use crate::knowledge::reads::Reads;
 use crate::rendering::Rendering;
 use crate::rendering::charts::ChartRender;
 use crate::rendering::destination::Destination;
+use crate::rendering::jobs;
 use crate::rendering::part::Part;
 use crate::rendering::policies;
 use crate::rendering::rendered::Rendered;
@@ -123,12 +124,14 @@ impl RowRender<'_> {
             return Ok(body.clone());
         }
         let place = (visible.of(cluster), capabilities.as_deref());
+        let kept = (self.templates, &self.rendering.manifests);
+        let (jobs, is_secret) = jobs::jobs(part, place.0, &self.rendered.id.name, kept)?;
         let Policies { policies, notes, has_drawn } = self.policies(part, place, reads)?;
         self.notes.extend(notes);
         let account = self.knowledge.account(self.cause).cloned();
         let place = (Some(cluster), policies);
         let desired = policies::desired(self.rendered, self.common, self.cause, place);
-        let body = body_of(&Desired { account, ..desired })?;
+        let body = body_of(&Desired { account, jobs, ..desired }, is_secret)?;
         if same && !(has_drawn && self.templates.draw_apart()) {
             shared.insert(kind, body.clone());
         }

@@ -4,7 +4,7 @@ use super::*;
 
 /// A fetcher that may ask these servers for tenants.
 fn mk_fetcher(allowed: &[&str]) -> Fetcher {
-    let hosts = ChartHosts::These(allowed.iter().map(|host| (*host).to_owned()).collect());
+    let hosts = OwnHosts::named(CHART_HOSTS, allowed.iter().map(|host| (*host).to_owned()));
     Fetcher::new(ChartSettings { hosts, ..ChartSettings::default() })
 }
 

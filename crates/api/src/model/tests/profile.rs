@@ -245,8 +245,8 @@ fn what_is_not_done_yet_is_told_of_and_the_rest_is_read() {
         common.unsupported.into_iter().map(|error| error.field).collect::<Vec<_>>()
     };
     assert_eq!(told("kustomizationRefs", json!({"name": "x"})), ["spec.kustomizationRefs"]);
-    let job = json!({"name": "x", "featureID": "Helm", "jobCheck": {"jobRef": {"kind": "Secret", "namespace": "n", "name": "j"}}});
-    assert_eq!(told("preDeleteChecks", job), ["spec.preDeleteChecks[0].jobCheck"]);
+    let check = json!({"name": "x", "featureID": "Helm", "metricSource": {"url": "http://p.m.svc", "secretRef": {"namespace": "n", "name": "s"}}});
+    assert_eq!(told("preDeleteChecks", check), ["spec.preDeleteChecks[0].metricSource.secretRef"]);
 }
 
 #[test]

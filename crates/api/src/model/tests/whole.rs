@@ -116,17 +116,17 @@ fn a_field_of_a_feature_is_lacking_in_it() {
 
 #[test]
 fn a_check_is_lacking_in_the_feature_that_it_names() {
-    let check = |feature: &str| json!({"name": "a", "featureID": feature, "jobCheck": {"jobRef": {}}});
+    let check = |feature: &str| json!({"name": "a", "featureID": feature, "metricSource": {"url": "http://p.m.svc", "secretRef": {"namespace": "n", "name": "s"}}});
     let checks = [check("Helm"), check("Resources")];
     assert_eq!(lacking(json!({"validateHealths": checks})), [(Feature::Resources, 2), (Feature::Helm, 2)]);
 }
 
 #[test]
 fn what_is_about_the_whole_is_lacking_in_everything_that_is_deployed() {
-    let jobs = json!([{"name": "x", "jobCheck": {"jobRef": {}}}]);
-    let spec = json!({"validateHealths": jobs, "policyRefs": [{"kind": "ConfigMap", "name": "a"}]});
+    let checks = json!([{"name": "x", "metricSource": {"url": "http://p.m.svc", "secretRef": {"namespace": "n", "name": "s"}}}]);
+    let spec = json!({"validateHealths": checks, "policyRefs": [{"kind": "ConfigMap", "name": "a"}]});
     assert_eq!(lacking(spec), [(Feature::Resources, 1)]);
-    assert_eq!(lacking(json!({"validateHealths": jobs})), [(Feature::Resources, 1)]);
+    assert_eq!(lacking(json!({"validateHealths": checks})), [(Feature::Resources, 1)]);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod jobs;
+
 /// A profile with one ConfigMap of a reference and one of a chart, and with these checks: list, name and feature.
 fn checked(checks: &[(&str, &str, &str)]) -> Desired {
     let mut row = desired("p", 100, vec![config_map("plain", "1")]);

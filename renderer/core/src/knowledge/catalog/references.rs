@@ -27,13 +27,13 @@ impl Catalog {
 }
 
 fn refers(common: &SpecCommon, key: &ContentKey) -> bool {
-    let SpecCommon { policy_refs, patches_from, resource_refs, helm_charts, .. } = common;
+    let SpecCommon { policy_refs, patches_from, job_refs, resource_refs, helm_charts, .. } = common;
     let values = helm_charts.iter().flat_map(|chart| &chart.values_from);
     let of_policy =
         |PolicyRef { kind, namespace, name, .. }: &PolicyRef| is_key((kind, namespace, name), key);
     let of_resource =
         |ResourceRef { kind, namespace, name, .. }: &ResourceRef| is_key((kind, namespace, name), key);
-    policy_refs.iter().chain(patches_from).any(of_policy)
+    policy_refs.iter().chain(patches_from).chain(job_refs).any(of_policy)
         || resource_refs.iter().any(of_resource)
         || values.into_iter().any(|values| is_key((&values.kind, &values.namespace, &values.name), key))
 }

@@ -1,6 +1,6 @@
 //! Templates of triggers that can never be rendered, and sources that can never judge anything.
 
-use sluice_api::model::templated_fields;
+use sluice_api::model::{CheckPoint, templated_fields};
 
 use super::*;
 
@@ -11,6 +11,7 @@ fn named(name: &str) -> Value {
 /// A trigger in which every templated field has a value.
 fn full() -> Value {
     let reference = || json!([{"kind": "ConfigMap", "namespace": "default", "name": "content"}]);
+    let check = || json!([{"name": "c", "featureID": "Resources", "jobCheck": {"jobRef": reference()[0]}}]);
     let generator = || json!([{"namespace": "default", "name": "content", "nameFormat": "made"}]);
     trigger(
         true,
@@ -19,6 +20,7 @@ fn full() -> Value {
             "destinationCluster": {"kind": "SveltosCluster", "apiVersion": "lib.projectsveltos.io/v1beta1", "namespace": "default", "name": "a"},
             "configMapGenerator": generator(), "secretGenerator": generator(),
             "policyRefs": reference(), "patchesFrom": reference(), "patches": [{"patch": "a: 1"}],
+            "preDeployChecks": check(), "validateHealths": check(), "preDeleteChecks": check(), "postDeleteChecks": check(),
             "helmCharts": [{"repositoryURL": "https://charts.example.com", "repositoryName": "r", "chartName": "r/c",
                 "chartVersion": "1", "releaseName": "c", "releaseNamespace": "n", "values": "a: 1", "valuesFrom": reference()}],
             "templateResourceRefs": [{"identifier": "i", "resource":
@@ -88,16 +90,17 @@ fn functions_are_those_of_the_stage_that_renders_the_field() {
 
 #[test]
 fn every_field_of_the_list_is_rendered() {
-    // What charts and generators lack would be said instead.
-    let aside = ["helmCharts", "secretGenerator", "configMapGenerator"];
+    // What charts, generators and checks lack would be said instead.
+    let checks = CheckPoint::ALL.map(CheckPoint::field);
+    let aside = [&["helmCharts", "secretGenerator", "configMapGenerator"][..], &checks].concat();
     let pod = ObjectKey { gvk: Gvk::new("", "v1", "Pod"), namespace: "default".into(), name: "x".into() };
     // An action is of CloudEvents: their tests render it.
     for (field, _) in
         templated_fields("EventTrigger").into_iter().filter(|(field, _)| *field != "cloudEventAction")
     {
         let mut failing = full();
-        for other in aside.into_iter().filter(|other| !field.starts_with(other)) {
-            failing["spec"].as_object_mut().unwrap().remove(other);
+        for other in aside.iter().filter(|other| !field.starts_with(**other)) {
+            failing["spec"].as_object_mut().unwrap().remove(*other);
         }
         write(&mut failing, field, "{{ fail `as wanted` }}");
         let secret = json!({"kind": "Secret", "type": "addons.projectsveltos.io/cluster-profile",

@@ -1,4 +1,4 @@
-//! What `patchesFrom` of a trigger names, and `valuesFrom` of its charts, for the destinations of an event.
+//! What `patchesFrom` and checks of a trigger name, and `valuesFrom` of its charts, for the destinations of an event.
 
 use std::collections::BTreeMap;
 
@@ -31,6 +31,7 @@ pub(super) struct Patched {
 /// What patches and values are called.
 struct Named {
     patches: Vec<PolicyRef>,
+    jobs: Vec<PolicyRef>,
     /// For each chart.
     values: Vec<Vec<PolicyRef>>,
 }
@@ -38,6 +39,7 @@ struct Named {
 /// What they are.
 struct Found {
     patches: Vec<PolicySource>,
+    jobs: Vec<PolicySource>,
     values: Vec<Vec<PolicySource>>,
 }
 
@@ -56,11 +58,16 @@ impl EventRender<'_> {
     ) -> Result<Patched> {
         let items = self.trigger.common.patches_from.iter().map(|item| self.named_by_event(item, dot));
         let items: Vec<PolicyRef> = items.collect::<Result<_, _>>()?;
+        let jobs = self.trigger.common.job_refs.iter().map(|item| self.named_by_event(item, dot));
+        let jobs: Vec<PolicyRef> = jobs.collect::<Result<_, _>>()?;
         let charts = self.trigger.common.helm_charts.iter().map(|chart| self.chart(chart, dot));
         let charts: Vec<HelmChart> = charts.collect::<Result<_, _>>()?;
         let mut patched = Patched { refs: items.iter().map(reference).collect(), ..Patched::default() };
-        let named =
-            Named { patches: items, values: charts.iter().map(|one| one.values_from.clone()).collect() };
+        let named = Named {
+            patches: items,
+            jobs,
+            values: charts.iter().map(|one| one.values_from.clone()).collect(),
+        };
         patched.charts = charts;
         if !named.all().any(has_actions) {
             let (found, projections) = self.found(&named, dot, reads)?;
@@ -100,9 +107,9 @@ impl EventRender<'_> {
             }
             Ok::<_, Error>(sources)
         };
-        let patches = sources(&named.patches)?;
+        let (patches, jobs) = (sources(&named.patches)?, sources(&named.jobs)?);
         let values = named.values.iter().map(|items| sources(items)).collect::<Result<_, _>>()?;
-        Ok((Found { patches, values }, projections))
+        Ok((Found { patches, jobs, values }, projections))
     }
 
     /// A chart with what the event makes of its fields.
@@ -128,13 +135,14 @@ impl EventRender<'_> {
 
 impl Named {
     fn all(&self) -> impl Iterator<Item = &PolicyRef> + Clone {
-        self.patches.iter().chain(self.values.iter().flatten())
+        self.patches.iter().chain(&self.jobs).chain(self.values.iter().flatten())
     }
 
     fn rendered(&self, name: impl Fn(&PolicyRef) -> Result<PolicyRef>) -> Result<Self> {
         let all = |items: &Vec<PolicyRef>| items.iter().map(&name).collect::<Result<Vec<_>, _>>();
         Ok(Self {
             patches: all(&self.patches)?,
+            jobs: all(&self.jobs)?,
             values: self.values.iter().map(all).collect::<Result<_, _>>()?,
         })
     }
@@ -144,8 +152,8 @@ impl Named {
 
 impl Found {
     fn part(self, destinations: Vec<ClusterRef>, sources: Vec<PolicySource>) -> Part {
-        let Self { patches, values } = self;
-        Part { destinations, sources, patches, values }
+        let Self { patches, jobs, values } = self;
+        Part { destinations, sources, patches, jobs, values }
     }
 }
 
