@@ -44,14 +44,14 @@ impl Job {
             return false;
         }
         let remedy = format!(
-            "until somebody says so: set the annotation {ALLOW_PRUNE}: {called:?} on the profile, or correct what it deploys \
+            "set the annotation {ALLOW_PRUNE}: {called:?} on the profile, or correct what it deploys \
              (--prune-guard {},{})",
             guard.objects, guard.percent,
         );
         if is_much {
             let (count, some) = (doomed.len(), few(", ", &doomed));
             let text = format!(
-                "it would delete {count} of {all} objects ({some}), and deletes none of them {remedy}"
+                "it would delete {count} of {all} objects ({some}), and deletes none of them until somebody says so: {remedy}"
             );
             self.run.errors.insert(GUARD.into(), Fault::following(text, false));
             return true;
@@ -90,7 +90,7 @@ impl Job {
             }
         });
         let Some((text, transient)) = faults.next() else { return false };
-        let text = format!("{text}; it deletes nothing {remedy}");
+        let text = format!("{text}; it deletes nothing until somebody says so: {remedy}");
         self.run.errors.insert(GUARD.into(), Fault::following(text, transient));
         self.wake_at(now + micros(ASK_AGAIN));
         true
