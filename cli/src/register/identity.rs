@@ -34,7 +34,8 @@ pub(super) struct Reached {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  sluice register eks --cluster shop --endpoint https://a1.gr7.eu-west-1.eks.amazonaws.com --ca ca.crt --region eu-west-1 > shop.yaml")]
+  sluice register eks --cluster shop --endpoint https://a1.gr7.eu-west-1.eks.amazonaws.com --ca ca.crt --region eu-west-1 > shop.yaml
+  sluice register eks --cluster bank --endpoint https://b2.gr7.eu-west-1.eks.amazonaws.com --ca ca.crt --role-arn arn:aws:iam::111122223333:role/bank --labels env=prod")]
 pub(super) struct Eks {
     #[command(flatten)]
     reached: Reached,
@@ -51,7 +52,8 @@ pub(super) struct Eks {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  sluice register gke --cluster shop --endpoint https://10.0.0.2 --ca ca.crt --project acme --location europe-west1 > shop.yaml")]
+  sluice register gke --cluster shop --endpoint https://10.0.0.2 --ca ca.crt --project acme --location europe-west1 > shop.yaml
+  sluice register gke --namespace eu --cluster shop --name shop-2 --endpoint https://10.0.0.3 --ca ca.crt --project acme --location europe-west1-b")]
 pub(super) struct Gke {
     #[command(flatten)]
     reached: Reached,
@@ -68,7 +70,8 @@ pub(super) struct Gke {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  sluice register aks --cluster shop --endpoint https://shop-1.hcp.westeurope.azmk8s.io --ca ca.crt --tenant 0a… --client 1b… > shop.yaml")]
+  sluice register aks --cluster shop --endpoint https://shop-1.hcp.westeurope.azmk8s.io --ca ca.crt --tenant 0a… --client 1b… > shop.yaml
+  sluice register aks --namespace eu --cluster shop --endpoint https://shop-1.hcp.westeurope.azmk8s.io --tenant 0a… --client 1b… --labels env=prod")]
 pub(super) struct Aks {
     #[command(flatten)]
     reached: Reached,
