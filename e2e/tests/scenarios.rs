@@ -53,7 +53,7 @@ scenarios! {
     d13_what_a_server_holds: "d13-what-a-server-holds",
     de_a_failure_prunes_nothing: "de-a-failure-prunes-nothing",
     de_a_kind_and_its_objects: "de-a-kind-and-its-objects",
-    de_a_namespace_of_others: "de-a-namespace-of-others",
+    de_a_kind_of_others: "de-a-kind-of-others",
     de_a_paused_cluster_tells: "de-a-paused-cluster-tells",
     de_check_by_rule: "de-check-by-rule",
     de_checks_of_a_lane: "de-checks-of-a-lane",
@@ -200,7 +200,7 @@ fn every_scenario_is_played() {
 /// Scenarios with something of which `sluice explain` cannot tell that it is there, and why.
 const UNTOLD: &[(&str, &str)] = &[
     ("de-a-failure-prunes-nothing", AS_A_WHOLE),
-    ("de-a-namespace-of-others", NOT_WELL),
+    ("de-a-kind-of-others", NOT_WELL),
     ("de-check-by-rule", NOT_WELL),
     ("de-checks-of-a-lane", AS_A_WHOLE),
     ("de-continue-on-error", AS_A_WHOLE),

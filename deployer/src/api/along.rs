@@ -4,7 +4,7 @@ use kube::Api;
 use kube::api::{ListParams, PartialObjectMeta};
 use kube::core::ApiResource;
 use serde_json::{Value, json};
-use sluice_api::{Gvk, ObjectKey, ProfileId, object};
+use sluice_api::{Gvk, ObjectKey, ProfileId, few, object};
 use sluice_deployer_core::{Failure, Live, Reply};
 use sluice_kube::{Raw, kinds_in_namespaces, segment};
 
@@ -57,17 +57,29 @@ impl Site {
     async fn stranger_in(&self, namespace: &str, profile: &ProfileId) -> Result<Option<String>, Failure> {
         let kinds = kinds_in_namespaces(&self.client).await;
         let kinds = kinds.map_err(|error| self.failure(&error, false))?;
-        let mut unseen = None;
+        let (mut unseen, mut first) = (Vec::new(), None);
         for kind in kinds.iter().filter(|kind| !DERIVED.contains(&kind_of(kind).as_str())) {
             let counts = |object: &Value| !is_of(profile, object) && is_its_own(&kind.kind, object);
             match self.first(kind, Some(namespace), counts).await {
                 Ok(None) => {}
                 Ok(found) => return Ok(found),
                 // Another kind may still show something, which says more.
-                Err(failure) => unseen = unseen.or(Some(failure)),
+                Err(failure) => {
+                    unseen.push(kind.plural.as_str());
+                    first = first.or(Some(failure));
+                }
             }
         }
-        unseen.map_or(Ok(None), Err)
+        let Some(failure) = first else { return Ok(None) };
+        let message = match unseen.len() {
+            1 => failure.message,
+            count => format!(
+                "{count} kinds cannot be listed in it ({}); of the first: {}",
+                few(", ", unseen),
+                failure.message
+            ),
+        };
+        Err(Failure { message, ..failure })
     }
 
     /// The first object of a kind that counts.

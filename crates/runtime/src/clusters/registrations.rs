@@ -170,9 +170,10 @@ impl Registrations {
                 Some(Value::Object(data)) => data,
                 _ => Map::new(),
             };
-            let is_authority = self.accepted.identities.any() && data.contains_key(AUTHORITY_KEY);
-            let kept = name.ends_with("kubeconfig") || data.values().any(may_be_kubeconfig);
-            let data = (kept || is_authority).then_some(data);
+            let data = match name.ends_with("kubeconfig") || data.values().any(may_be_kubeconfig) {
+                true => Some(data),
+                false => self.authority(data),
+            };
             self.secrets.insert((namespace.clone(), name.clone()), data);
             return Touched::UsersOf(namespace, name);
         }
@@ -190,6 +191,12 @@ impl Registrations {
         }
         self.clusters.insert(key, registered);
         Touched::Cluster(kind, id)
+    }
+
+    /// The certificate authority in a Secret, where clusters may be reached with an identity: nothing else of it is kept.
+    fn authority(&self, mut data: Map<String, Value>) -> Secret {
+        let authority = data.remove(AUTHORITY_KEY).filter(|_| self.accepted.identities.any())?;
+        Some([(AUTHORITY_KEY.to_owned(), authority)].into_iter().collect())
     }
 
     fn publish(&self, kind: RegistrationKind, id: &ClusterRef, now: i64, feed: &ClusterFeed) {

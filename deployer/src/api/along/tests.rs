@@ -132,7 +132,7 @@ async fn what_may_not_be_listed_is_named_unless_something_else_is_found() {
             let answer = match path {
                 "/apis" => groups(json!([])),
                 "/api" => groups(
-                    json!([{"metadata": {"name": ""}, "versions": [{"version": "v1", "resources": [kind("Secret", "secrets"), kind("Service", "services")]}]}]),
+                    json!([{"metadata": {"name": ""}, "versions": [{"version": "v1", "resources": [kind("Role", "roles"), kind("Secret", "secrets"), kind("Service", "services")]}]}]),
                 ),
                 "/api/v1/namespaces/team/services" => items(services.clone()),
                 _ => {
