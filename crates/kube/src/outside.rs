@@ -18,6 +18,8 @@ use hyper_util::rt::TokioExecutor;
 use kube::Config;
 use kube::client::{Body, ConfigExt as _};
 
+use crate::client::without_needless_tls;
+
 /// Servers of the own network that tenants may name as well.
 #[derive(Clone, Debug)]
 pub enum OwnHosts {
@@ -99,6 +101,14 @@ impl fmt::Display for Refused {
 }
 
 impl Error for Refused {}
+
+/// A client for the server of an address, of which the authorities hold that the system knows.
+///
+/// # Errors
+/// These certificates cannot be used.
+pub fn client_of(uri: Uri, reach: Reach) -> kube::Result<HttpClient> {
+    http_client(&without_needless_tls(Config::new(uri)), reach)
+}
 
 /// A client for a server of this configuration, which connects only to where it may.
 ///

@@ -7,11 +7,11 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Limited};
+use kube::Api;
 use kube::client::Body;
 use kube::core::{ApiResource, GroupVersionKind};
-use kube::{Api, Config};
 use serde_json::{Map, Value};
-use sluice_kube::outside::{HttpClient, Reach, http_client};
+use sluice_kube::outside::{HttpClient, client_of};
 use sluice_kube::{Raw, segment};
 
 use super::{Asker, LIMIT};
@@ -49,7 +49,11 @@ impl Outside {
             None => None,
             Some(name) => Some(Credentials::read(name, asker).await?),
         };
-        Ok(Self { url: url.to_owned(), http: client(uri, reach)?, credentials })
+        Ok(Self {
+            url: url.to_owned(),
+            http: client_of(uri, reach).map_err(|error| error.to_string())?,
+            credentials,
+        })
     }
 
     /// The answer to what is asked. What the server says besides is not repeated: it may be what it was told.
@@ -81,17 +85,6 @@ impl Outside {
             _ => String::new(),
         }
     }
-}
-
-/// A client for one server.
-fn client(uri: Uri, reach: Reach) -> Result<HttpClient, String> {
-    let is_plain = uri.scheme_str() == Some("http");
-    let mut config = Config::new(uri);
-    if is_plain {
-        // A container without certificates needs none for it.
-        config.root_cert = Some(Vec::new());
-    }
-    http_client(&config, reach).map_err(|error| error.to_string())
 }
 
 // === impl Credentials ===
