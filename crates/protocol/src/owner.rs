@@ -130,7 +130,7 @@ impl<C: Core> Owner<C> {
             Event::Claimed { output, sequence } => self.claimed(output, sequence, &mut commands),
             Event::Found(subject, head) => self.found(&subject, head),
             Event::Loaded => self.loaded(now, &mut commands),
-            Event::Stored { output, sequence } => self.stored(output, sequence, &mut commands),
+            Event::Stored { output, sequence } => self.stored(now, output, sequence, &mut commands),
             Event::NotStored(output) => {
                 commands.extend(self.outlets.get_mut(output).and_then(Outlet::held));
             }
@@ -182,7 +182,13 @@ impl<C: Core> Owner<C> {
         }
     }
 
-    fn stored(&mut self, output: usize, sequence: Option<Sequence>, commands: &mut Vec<Command<C::Effect>>) {
+    fn stored(
+        &mut self,
+        now: Now,
+        output: usize,
+        sequence: Option<Sequence>,
+        commands: &mut Vec<Command<C::Effect>>,
+    ) {
         let Some(outlet) = self.outlets.get_mut(output) else { return };
         match outlet.stored(sequence) {
             Ok(rows) => rows.iter().for_each(|row| {
@@ -191,7 +197,7 @@ impl<C: Core> Owner<C> {
             Err(reason) => return self.stop(reason, commands),
         }
         self.ready.insert(output);
-        self.release_barriers(commands);
+        self.release_barriers(now, commands);
     }
 
     /// The next group of every outlet that has one.
@@ -251,7 +257,7 @@ impl<C: Core> Owner<C> {
             let effects = std::mem::take(&mut self.barriers);
             self.early.release().into_iter().for_each(|row| self.take(row));
             self.barriers.append(effects);
-            self.barriers.restamp_effects(self.next_id);
+            self.barriers.restamp_others(self.next_id);
         }
         self.run(now, commands, |core, step| core.caught_up(sequence, step));
     }
@@ -308,15 +314,18 @@ impl<C: Core> Owner<C> {
         let mut step = Step::at(now).with_key(self.config.digest_key.as_ref());
         f(&mut self.core, &mut step);
         debug_assert!(step.publishes.is_empty() || self.phase == Phase::Reading, "published before start");
-        let waiting = std::mem::take(&mut step.after_all);
+        let (waiting, hears) = (std::mem::take(&mut step.after_all), step.hears_when_stored);
         self.early.take(step.left.iter());
         let parting = self.newer.tombstones_of(&step.parted, now.wall);
         let (publishes, effects, wake) = step.into_parts();
         parting.into_iter().chain(publishes).for_each(|row| self.take(row));
         waiting.into_iter().for_each(|effect| self.barriers.push(self.next_id, Barrier::Effect(effect)));
+        if hears {
+            self.barriers.push(self.next_id, Barrier::Heard);
+        }
         commands.extend(effects.into_iter().map(Command::Effect));
         commands.extend(wake.map(Command::WakeAt));
-        self.release_barriers(commands);
+        self.release_barriers(now, commands);
     }
 
     /// A row that the core wants to exist.
@@ -336,16 +345,17 @@ impl<C: Core> Owner<C> {
 
     /// Lets go what waited for earlier rows to be stored: a row that claims completeness must not be readable before
     /// what it speaks of. Before the end of the input has been seen, rows are held elsewhere, and what follows them waits.
-    fn release_barriers(&mut self, commands: &mut Vec<Command<C::Effect>>) {
+    fn release_barriers(&mut self, now: Now, commands: &mut Vec<Command<C::Effect>>) {
         while self.caught_up
             && let Some(barrier) = self.barriers.take(self.outstanding.first().copied())
         {
             match barrier {
                 Barrier::Row(row) => {
                     self.publish(*row);
-                    self.barriers.restamp_effects(self.next_id);
+                    self.barriers.restamp_others(self.next_id);
                 }
                 Barrier::Effect(effect) => commands.push(Command::Effect(effect)),
+                Barrier::Heard => self.run(now, commands, |core, step| core.all_stored(step)),
             }
         }
     }

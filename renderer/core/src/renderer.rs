@@ -323,6 +323,11 @@ impl Core for Renderer {
         true
     }
 
+    fn all_stored(&mut self, step: &mut Step<Effect>) {
+        self.planning.rollouts.stored(step.steady);
+        self.planning.rollouts.next().into_iter().for_each(|at| step.wake_at_steady(at));
+    }
+
     fn awaits_end(&self) -> bool {
         self.knowledge.completeness.awaits_end()
     }

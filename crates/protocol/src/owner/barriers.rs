@@ -8,6 +8,8 @@ use crate::row::Publish;
 pub(super) enum Barrier<E> {
     Row(Box<Publish>),
     Effect(E),
+    /// The core wants to hear of it.
+    Heard,
 }
 
 // D-0316: a row can wait for all rows before it.
@@ -35,10 +37,10 @@ impl<E> Barriers<E> {
         self.0.pop_front().map(|(_, barrier)| barrier)
     }
 
-    /// What is to be done also waits for rows that have been let go since: every row before number `next`.
-    pub(super) fn restamp_effects(&mut self, next: u64) {
-        let effects = self.0.iter_mut().filter(|(_, barrier)| matches!(barrier, Barrier::Effect(_)));
-        effects.for_each(|(after, _)| *after = next);
+    /// What else is to be done also waits for rows that have been let go since: every row before number `next`.
+    pub(super) fn restamp_others(&mut self, next: u64) {
+        let others = self.0.iter_mut().filter(|(_, barrier)| !matches!(barrier, Barrier::Row(_)));
+        others.for_each(|(after, _)| *after = next);
     }
 
     /// Puts what waits in another queue behind what waits here.

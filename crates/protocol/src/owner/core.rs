@@ -55,6 +55,9 @@ pub trait Core {
         false
     }
 
+    /// The server has everything that was published before a [`Step::hear_when_stored`], and in that step: once for each, in their order.
+    fn all_stored(&mut self, _step: &mut Step<Self::Effect>) {}
+
     /// The time that was asked for by [`Step::wake_at`] has come.
     fn tick(&mut self, step: &mut Step<Self::Effect>);
 }

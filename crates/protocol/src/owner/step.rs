@@ -27,6 +27,7 @@ pub struct Step<E> {
     pub(super) left: Vec<Subject>,
     effects: Vec<E>,
     pub(super) after_all: Vec<E>,
+    pub(super) hears_when_stored: bool,
     wake: Option<i64>,
     /// What digests of secret rows are made with.
     key: Option<DigestKey>,
@@ -51,6 +52,7 @@ impl<E> Step<E> {
             left: Vec::new(),
             effects: Vec::new(),
             after_all: Vec::new(),
+            hears_when_stored: false,
             wake: None,
             key: None,
         }
@@ -92,6 +94,16 @@ impl<E> Step<E> {
     /// This should be done once the server has everything that was published before, and in this step.
     pub fn effect_after_all(&mut self, effect: E) {
         self.after_all.push(effect);
+    }
+
+    /// The core wants to hear when the server has everything that was published before, and in this step.
+    pub fn hear_when_stored(&mut self) {
+        self.hears_when_stored = true;
+    }
+
+    /// Whether it wants to hear that.
+    pub fn is_hearing_when_stored(&self) -> bool {
+        self.hears_when_stored
     }
 
     /// The core wants a tick at `time`; the earliest asked for wins.

@@ -63,6 +63,7 @@ impl Core for Copier {
             step.publish(Publish::new(subject("early"), Body::value(&b"e"[..]), 1));
             step.publish(Publish::new(complete(), Body::Tombstone, 1).after_all().forced());
             step.effect_after_all("followed");
+            step.hear_when_stored();
         }
     }
 
@@ -98,6 +99,11 @@ impl Core for Copier {
     fn reconsider(&mut self, rows: &[(Subject, Head)], _: &mut Step<&'static str>) -> bool {
         self.reconsidered.extend(rows.iter().map(|(subject, _)| subject.to_string()));
         self.decides_anew
+    }
+
+    fn all_stored(&mut self, step: &mut Step<&'static str>) {
+        step.effect("heard");
+        step.publish(Publish::new(subject("next"), Body::value(&b"n"[..]), 1));
     }
 
     fn tick(&mut self, _: &mut Step<&'static str>) {}
@@ -181,7 +187,11 @@ fn an_equal_secret_is_found_to_be_equal_by_its_key_and_by_no_other() {
 #[test]
 fn what_is_done_after_all_waits_for_rows_that_are_held_and_for_those_that_wait_themselves() {
     let followed = |commands: &[Command<&'static str>]| {
-        commands.iter().any(|command| matches!(command, Command::Effect("followed")))
+        let has = |what| {
+            commands.iter().any(|command| matches!(command, Command::Effect(effect) if *effect == what))
+        };
+        assert_eq!(has("followed"), has("heard"), "the core hears of it at the same time");
+        has("followed")
     };
     let core = Copier { follows: true, ..Copier::default() };
     let (mut owner, _) = Owner::begin(core, config());
@@ -192,7 +202,9 @@ fn what_is_done_after_all_waits_for_rows_that_are_held_and_for_those_that_wait_t
     let commands = owner.handle(0, Event::Stored { output: 0, sequence: Some(Sequence::new(43)) });
     assert_eq!(sent(&commands)[0].2, [complete().to_string()]);
     assert!(!followed(&commands), "the last row is on its way");
-    assert!(followed(&owner.handle(0, Event::Stored { output: 0, sequence: Some(Sequence::new(44)) })));
+    let commands = owner.handle(0, Event::Stored { output: 0, sequence: Some(Sequence::new(44)) });
+    assert!(followed(&commands));
+    assert_eq!(sent(&commands)[0].2, [subject("next").to_string()], "what follows from hearing it goes out");
 }
 
 #[test]

@@ -7,7 +7,7 @@
 // D-0927: a new content goes to so many clusters at a time.
 // D-0932: whose turn has not come is told by the renderer.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use sluice_api::model::{Approval, ROLLOUT, Rollout};
 use sluice_api::{ClusterRef, Digest, ProfileId, few};
@@ -28,6 +28,8 @@ pub(crate) struct Rollouts {
     said: HashMap<Place, Said>,
     /// Causes of which clusters wait for their turn, and how far they are.
     waiting: BTreeMap<Cause, Progress>,
+    /// What has been given, and is not known to be stored: oldest first, one for each time that this renderer wants to hear of it.
+    on_their_way: VecDeque<OnTheirWay>,
     /// When each of them is looked at again, without anything having come.
     due: BTreeMap<Cause, i64>,
     /// Whether everybody gets everything at once.
@@ -38,8 +40,18 @@ pub(crate) struct Rollouts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Given {
     row: Digest,
+    /// Whether it may not be stored: nobody can say anything of it before.
+    is_on_its_way: bool,
     /// Since when this renderer waits for what becomes of it, once it does.
     since: Option<i64>,
+}
+
+/// Rows of a cause that were given together.
+struct OnTheirWay {
+    cause: Cause,
+    rows: Vec<(Place, Digest)>,
+    /// How long somebody has then to say what becomes of them, if nobody has for ever.
+    deadline: Option<i64>,
 }
 
 /// What a deployer has said of a row.
@@ -136,13 +148,36 @@ impl Rollouts {
 
     /// A row is there.
     pub(crate) fn found(&mut self, place: Place, row: Digest) {
-        self.rows.insert(place, Given { row, since: None });
+        self.rows.insert(place, Given { row, is_on_its_way: false, since: None });
     }
 
-    /// A row goes there, if it is not there already.
-    pub(crate) fn give(&mut self, place: Place, row: Digest, now: i64) {
-        if self.rows.get(&place).is_none_or(|given| given.row != row) {
-            self.rows.insert(place, Given { row, since: Some(now) });
+    // D-0927: time counts from when the server has the row.
+    /// These rows of a cause go out, but for those that are there already. Whether any does: then [`Rollouts::stored`] is to follow.
+    pub(crate) fn give(&mut self, cause: &Cause, rollout: &Rollout, mut rows: Vec<(Place, Digest)>) -> bool {
+        rows.retain(|(place, row)| self.rows.get(place).is_none_or(|given| given.row != *row));
+        for (place, row) in &rows {
+            self.rows.insert(place.clone(), Given { row: *row, is_on_its_way: true, since: None });
+        }
+        let goes = !rows.is_empty();
+        if goes {
+            let deadline = rollout.failure_budget.map(|_| rollout.deadline);
+            self.on_their_way.push_back(OnTheirWay { cause: cause.clone(), rows, deadline });
+        }
+        goes
+    }
+
+    /// The first of those that were given, and have not been stored, are: from now on time counts for them.
+    pub(crate) fn stored(&mut self, now: i64) {
+        let Some(OnTheirWay { cause, rows, deadline }) = self.on_their_way.pop_front() else { return };
+        for (place, row) in rows {
+            if let Some(given) = self.rows.get_mut(&place).filter(|given| given.row == row) {
+                given.is_on_its_way = false;
+                given.since.get_or_insert(now);
+            }
+        }
+        if let Some(deadline) = deadline.filter(|_| self.waiting.contains_key(&cause)) {
+            let at = now.saturating_add(deadline);
+            self.due.entry(cause).and_modify(|due| *due = at.min(*due)).or_insert(at);
         }
     }
 
@@ -220,11 +255,6 @@ impl Rollouts {
         turn.progress.left += turn.progress.waiting;
         turn.progress.without.extend(pending.iter().skip(free).cloned());
         turn.progress.without.truncate(TOLD);
-        if let Some(deadline) =
-            rollout.failure_budget.map(|_| now.saturating_add(rollout.deadline)).filter(|_| free > 0)
-        {
-            turn.wake_at(deadline);
-        }
         turn.progress.updating.extend(pending.iter().take(free).cloned());
         turn.go.extend(pending.into_iter().take(free));
         turn
@@ -247,6 +277,7 @@ impl Rollouts {
         let deadline = rollout.failure_budget.map(|_| rollout.deadline);
         match (given, said) {
             (_, Some(said)) if said.state == State::Failed => Stands::Failed,
+            (Some(given), _) if given.is_on_its_way => Stands::Updating(None),
             (Some(given), _) => {
                 let since = *given.since.get_or_insert(now);
                 match deadline.map(|deadline| since.saturating_add(deadline)) {

@@ -54,9 +54,10 @@ impl Renderer {
         let place = |(cluster, _): &DestinationRow| (cluster.clone(), rendered.id.clone());
         let held_back = rows.iter().map(place).filter(waits).collect();
         rows.retain(|row| !waits(&place(row)));
-        for candidate in candidates.into_iter().filter(|candidate| turn.go.contains(&candidate.cluster)) {
-            let place = (candidate.cluster, rendered.id.clone());
-            self.planning.rollouts.give(place, candidate.row, step.steady);
+        let go = candidates.into_iter().filter(|candidate| turn.go.contains(&candidate.cluster));
+        let go = go.map(|candidate| ((candidate.cluster, rendered.id.clone()), candidate.row)).collect();
+        if self.planning.rollouts.give(cause, &rollout, go) {
+            step.hear_when_stored();
         }
         self.planning.rollouts.set(cause, Some(turn));
         self.planning.rollouts.next().into_iter().for_each(|at| step.wake_at_steady(at));

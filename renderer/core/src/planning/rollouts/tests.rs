@@ -60,17 +60,25 @@ impl Rollouts {
         self.hear(&place(index), Some(&status), now)
     }
 
-    /// Gives the rows to those who have their turn; who was given something new.
+    /// Gives the rows to those who have their turn, which are stored at once; who was given something new.
     fn go(&mut self, rollout: &Rollout, candidates: &[Candidate], now: i64) -> Vec<String> {
-        let turn = self.turn(rollout, &profile(), candidates, "called", now);
-        let mut new = Vec::new();
-        for candidate in candidates.iter().filter(|candidate| turn.go.contains(&candidate.cluster)) {
-            let place = (candidate.cluster.clone(), profile());
-            if self.rows.get(&place).is_none_or(|given| given.row != candidate.row) {
-                new.push(candidate.cluster.name.clone());
-            }
-            self.give(place, candidate.row, now);
+        let new = self.send(rollout, candidates, now);
+        if !new.is_empty() {
+            self.stored(now);
         }
+        new
+    }
+
+    /// The same; the rows are on their way.
+    fn send(&mut self, rollout: &Rollout, candidates: &[Candidate], now: i64) -> Vec<String> {
+        let turn = self.turn(rollout, &profile(), candidates, "called", now);
+        let given = candidates.iter().filter(|candidate| turn.go.contains(&candidate.cluster));
+        let rows: Vec<_> =
+            given.map(|candidate| ((candidate.cluster.clone(), profile()), candidate.row)).collect();
+        let is_new =
+            |(place, row): &&(Place, Digest)| self.rows.get(place).is_none_or(|given| given.row != *row);
+        let new: Vec<_> = rows.iter().filter(is_new).map(|((cluster, _), _)| cluster.name.clone()).collect();
+        assert_eq!(self.give(&cause(), rollout, rows), !new.is_empty());
         self.set(&cause(), Some(turn));
         new
     }
@@ -208,6 +216,22 @@ fn where_some_may_fail_a_cluster_that_says_nothing_holds_nobody_up_for_ever() {
     rollouts.said(0, 1, State::Provisioned, 1_030);
     rollouts.said(1, 1, State::Provisioned, 1_030);
     assert_eq!(rollouts.go(&may_fail, &all, 1_030), ["c02"]);
+}
+
+#[test]
+fn a_cluster_that_says_nothing_has_time_from_when_its_row_is_stored() {
+    let may_fail = Rollout { failure_budget: Some(Portion::Count(1)), ..rollout(1) };
+    let (mut rollouts, all) = (deployed(3), candidates(3, 1, &[]));
+    assert_eq!((rollouts.send(&may_fail, &all, 10), rollouts.next()), (vec!["c00".into()], None));
+    assert!(
+        rollouts.go(&may_fail, &all, 5_000).is_empty(),
+        "the bus takes nothing, and nobody can know of it"
+    );
+    rollouts.stored(6_000);
+    assert_eq!(rollouts.next(), Some(7_000));
+    assert!(rollouts.go(&may_fail, &all, 6_999).is_empty());
+    assert_eq!(rollouts.take_due(7_000), [cause()]);
+    assert_eq!(rollouts.go(&may_fail, &all, 7_000), ["c01"]);
 }
 
 #[test]
