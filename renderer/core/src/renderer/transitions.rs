@@ -47,19 +47,23 @@ impl Renderer {
         let places: BTreeSet<&Place> = departing.keys().chain(withdrawn).collect();
         let said = |place: &Place| departing.get(place).cloned().unwrap_or_default();
         let others = places.into_iter().filter(|place| departure(catalog, place) != said(place));
-        let is_back =
-            |place: &&Place| said(place).unregistered && catalog.fleet.clusters().contains_key(&place.0);
-        let (back, others): (Vec<_>, Vec<_>) = others.cloned().partition(|place| is_back(&place));
+        let (back, others): (Vec<_>, Vec<_>) = others.cloned().partition(|place| self.is_back(place));
         for place in others {
             self.publish_withdrawal(place, step.now, step);
         }
-        // It may be wanted, and wait for its turn.
+        // It may be wanted, and wait for its turn. Of what its deployer has not said yet that it is there, that comes when it does.
         for place in back {
-            self.planning.departing.remove(&place);
             if let Some(cause) = self.planning.ledger.ask_again(&place) {
+                self.planning.departing.remove(&place);
                 self.act(&cause, step.now, step);
             }
         }
+    }
+
+    /// Whether something was withdrawn at a place since its cluster was not registered, which it is by now.
+    pub(super) fn is_back(&self, place: &Place) -> bool {
+        let is_registered = || self.knowledge.catalog.fleet.clusters().contains_key(&place.0);
+        self.planning.departing.get(place).is_some_and(|said| said.unregistered) && is_registered()
     }
 
     /// A profile takes over from itself, over others: it does from nobody then.

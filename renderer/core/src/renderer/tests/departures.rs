@@ -63,6 +63,12 @@ fn a_cluster_is_gone_a_while_after_its_registration_and_forgotten_with_its_inter
 
 #[test]
 fn a_tombstone_says_that_its_cluster_is_not_registered_and_no_more_once_it_is() {
+    // Its deployer has said that something is there before the cluster is registered again, or says it only then, to a new renderer.
+    says_so_of_a_cluster_that_is_not_registered(true);
+    says_so_of_a_cluster_that_is_not_registered(false);
+}
+
+fn says_so_of_a_cluster_that_is_not_registered(is_held_before: bool) {
     let to = json!({"destinationClusterSelector": {"matchLabels": {"dep": "eng"}}});
     let mut fixture = Fixture::new(vec![trigger(true, to.clone()), content(true, "1")]);
     fixture.ready(&["x"]);
@@ -73,7 +79,13 @@ fn a_tombstone_says_that_its_cluster_is_not_registered_and_no_more_once_it_is() 
     let body = serde_json::to_vec(&Status::new(State::Provisioned, Vec::new())).unwrap();
     let head = Head { meta: Meta::of_cause(&cause(Some("x"))), ..Head::default() };
     let there = Row { subject, head, body: body.into(), sequence: Sequence::new(1) };
-    fixture.run(|renderer, step| renderer.external(ExternalInput::Status(Arc::new(there)), step));
+    let says = |fixture: &mut Fixture| {
+        let there = Arc::new(there.clone());
+        fixture.run(|renderer, step| renderer.external(ExternalInput::Status(there), step));
+    };
+    if is_held_before {
+        says(&mut fixture);
+    }
     fixture.delete(registration("b", json!({"dep": "eng"})));
     assert_eq!(
         (&fixture.rows[&place], fixture.departures.get(&place).map(String::as_str)),
@@ -83,6 +95,14 @@ fn a_tombstone_says_that_its_cluster_is_not_registered_and_no_more_once_it_is() 
     fixture.delete(trigger(true, to));
     assert_eq!(fixture.departures.get(&place).map(String::as_str), Some("unregistered"));
     fixture.put(registration("b", json!({"dep": "eng"})));
+    if !is_held_before {
+        assert_eq!(
+            fixture.departures.get(&place).map(String::as_str),
+            Some("unregistered"),
+            "nothing is there"
+        );
+        says(&mut fixture);
+    }
     assert_eq!((&fixture.rows[&place], fixture.departures.get(&place)), (&None, None));
 }
 
