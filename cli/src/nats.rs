@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use sluice_api::ClusterRef;
-use sluice_bus::{Seed, accounts, variable};
+use sluice_bus::{Alone, Seed, accounts, variable};
 use sluice_protocol::Role;
 
 use crate::print::put;
@@ -29,11 +29,15 @@ enum Command {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sluice nats users --cluster default/cluster-1 > accounts.conf
-  sluice nats users --nkeys keys/ --shards 32")]
+  sluice nats users --nkeys keys/ --shards 32 --pull-cluster edge/shop-7")]
 pub(crate) struct Users {
     /// A cluster whose agent gets a user of its own, `namespace/name`; as often as there are such clusters.
     #[arg(long = "cluster", value_name = "NAMESPACE/NAME", value_parser = cluster)]
     clusters: Vec<ClusterRef>,
+
+    /// The same of a cluster that pulls: its deployer is in it too, and has the same user.
+    #[arg(long = "pull-cluster", value_name = "NAMESPACE/NAME", value_parser = cluster)]
+    pulling: Vec<ClusterRef>,
 
     /// Shards of each table, as the bus was made with.
     #[arg(long, env = "SLUICE_SHARDS", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -55,7 +59,8 @@ impl Args {
 
 impl Users {
     fn text(&self) -> anyhow::Result<String> {
-        let agents = self.clusters.iter().map(|cluster| Role::Agent(Some(cluster.clone())));
+        let alone = Alone::all(&self.clusters, &self.pulling);
+        let agents = alone.iter().map(|alone| Role::Agent(Some(alone.cluster.clone())));
         let mut keys = std::collections::BTreeMap::new();
         for role in Role::OF_ALL_CLUSTERS.into_iter().chain(agents) {
             let key = match &self.nkeys {
@@ -64,10 +69,10 @@ impl Users {
             };
             anyhow::ensure!(
                 keys.insert(role.clone(), key).is_none(),
-                "--cluster: {role} is there twice; name each once"
+                "--cluster, --pull-cluster: {role} is there twice; name each once"
             );
         }
-        Ok(accounts(&self.clusters, self.shards, |role| keys[role].clone()))
+        Ok(accounts(&alone, self.shards, |role| keys[role].clone()))
     }
 }
 
@@ -103,7 +108,7 @@ mod tests {
     fn users(nkeys: Option<&Path>) -> Users {
         let clusters = ["default/cluster-1", "default/cluster-2", "default/cluster-3"];
         let clusters = clusters.iter().map(|text| cluster(text).unwrap()).collect();
-        Users { clusters, shards: 16, nkeys: nkeys.map(Path::to_owned) }
+        Users { clusters, pulling: Vec::new(), shards: 16, nkeys: nkeys.map(Path::to_owned) }
     }
 
     #[test]

@@ -65,7 +65,7 @@ impl Args {
         };
         let tasks = stop_on_signals();
         let client = management_client(self.kubeconfig.as_deref()).await?;
-        let context = Context::start(Role::Deployer, &self.common, &tasks).await?;
+        let context = Context::start(Role::Deployer(None), &self.common, &tasks).await?;
         let feed = access_feed_of(&context, &client, self.access.accepted(self.onboarding), None);
         crate::run(context.forgets(self.forget), client, feed, settings).await
     }

@@ -71,7 +71,7 @@ impl Stand {
             kit::write(&context.bus, [Publish::new(subject, Body::value([]), 0).meta(said)]).await;
             script(&context.bus).await;
         };
-        kit::with_stage(&self.server, Role::Deployer, deployer, script).await;
+        kit::with_stage(&self.server, Role::Deployer(None), deployer, script).await;
     }
 
     fn text(&self, namespace: &str, name: &str) -> Option<String> {
@@ -531,7 +531,7 @@ async fn a_new_owner_mends_what_was_changed_by_hand_and_asks_before_it_withdraws
         .await;
     place.fleet.delete("c", "v1", "ConfigMap", "default", "a").unwrap();
     let tasks = sluice_tasks::Tasks::default();
-    let context = kit::context(&place.server, Role::Deployer, &tasks).await;
+    let context = kit::context(&place.server, Role::Deployer(None), &tasks).await;
     kit::write(&context.bus, [row("left", Body::Tombstone)]).await;
     tasks.stop().cancel();
     place

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube::Client;
 use sluice_api::ClusterRef;
-use sluice_bus::{Seed, accounts, accounts_for, make_keys};
+use sluice_bus::{Alone, Seed, accounts, accounts_for, make_keys};
 use sluice_protocol::Role;
 use sluice_runtime::{Fate, HoldError, KeySecrets, hold_secret, secrets_of};
 
@@ -44,7 +44,11 @@ pub(super) struct Args {
     #[arg(long = "cluster", value_name = "NAMESPACE/NAME", value_parser = cluster)]
     clusters: Vec<ClusterRef>,
 
-    /// Give this role a new key: agent, matcher, renderer, deployer, people, inspect, operator; or the agent of a --cluster,
+    /// The same of a cluster that pulls: its deployer is in it too, and has the same account.
+    #[arg(long = "pull-cluster", value_name = "NAMESPACE/NAME", value_parser = cluster)]
+    pulling: Vec<ClusterRef>,
+
+    /// Give this role a new key: agent, matcher, renderer, deployer, people, inspect, operator; or who is in a --cluster,
     /// `namespace/name`. Nothing but keys changes with it: whoever has an account must be named as before.
     #[arg(long, value_name = "ROLE", value_parser = role)]
     rotate: Vec<Role>,
@@ -68,23 +72,31 @@ impl Args {
             "--rotate: there is nothing to rotate with --no-accounts; leave one of them out"
         );
         let client = self.management.client().await?;
-        let roles = roles(&self.clusters)?;
+        let alone = self.alone();
+        let roles = roles(&alone)?;
         if let Some(Role::Agent(Some(cluster))) = self.rotate.iter().find(|role| !roles.contains(role)) {
-            bail!("--rotate {cluster}: its agent has no account; add --cluster {cluster}");
+            bail!("--rotate {cluster}: it has no account; add --cluster {cluster}, or --pull-cluster");
         }
         if !self.rotate.is_empty() {
-            self.changes_keys_alone(client.clone()).await?;
+            self.changes_keys_alone(client.clone(), &alone).await?;
         }
         if !self.no_accounts {
-            self.make_accounts(client.clone(), &roles).await?;
+            self.make_accounts(client.clone(), &roles, &alone).await?;
         }
         if !self.no_keys {
-            self.make_keys(client, &roles).await?;
+            // Who pulls reads what is sealed for its cluster.
+            let pulling = self.pulling.iter().map(|cluster| Role::Deployer(Some(cluster.clone())));
+            self.make_keys(client, roles.into_iter().chain(pulling)).await?;
         }
         Ok(())
     }
 
-    async fn make_accounts(&self, client: Client, roles: &[Role]) -> anyhow::Result<()> {
+    /// Clusters that have an account of their own.
+    fn alone(&self) -> Vec<Alone> {
+        Alone::all(&self.clusters, &self.pulling)
+    }
+
+    async fn make_accounts(&self, client: Client, roles: &[Role], alone: &[Alone]) -> anyhow::Result<()> {
         let secrets = secrets_of(client, &self.namespace);
         let hold = async |name: &str, key: &str, text: &dyn Fn(Option<String>) -> Result<String, String>| {
             let bytes = |former: Option<Vec<u8>>| {
@@ -104,28 +116,28 @@ impl Args {
             let known = Seed::read(&text).context("a seed that was just made")?;
             public.insert(role.clone(), known.public_key());
         }
-        let text = accounts(&self.clusters, self.shards, |role| public[role].clone());
+        let text = accounts(alone, self.shards, |role| public[role].clone());
         hold(ACCOUNTS.0, ACCOUNTS.1, &|_| Ok(text.clone())).await?;
         Ok(())
     }
 
     /// Who rotates a key means nobody else: an account that goes, or shards that nobody may read, would be a surprise.
-    async fn changes_keys_alone(&self, client: Client) -> anyhow::Result<()> {
+    async fn changes_keys_alone(&self, client: Client, alone: &[Alone]) -> anyhow::Result<()> {
         let (name, key) = ACCOUNTS;
         let found = secrets_of(client, &self.namespace).get_opt(name).await;
         let found =
             found.map_err(|error| told(&self.namespace, name, key, HoldError::Server("get", error)))?;
         let text = found.and_then(|found| STANDARD.decode(found.value["data"][key].as_str()?).ok());
         let there = text.and_then(|text| String::from_utf8(text).ok()).unwrap_or_default();
-        kept(&there, &self.clusters, self.shards).map_err(|remedy| {
+        kept(&there, alone, self.shards).map_err(|remedy| {
             anyhow::anyhow!("--rotate changes keys alone, and Secret {}/{name} {remedy}", self.namespace)
         })
     }
 
-    async fn make_keys(&self, client: Client, roles: &[Role]) -> anyhow::Result<()> {
+    async fn make_keys(&self, client: Client, roles: impl IntoIterator<Item = Role>) -> anyhow::Result<()> {
         let store = KeySecrets::of(client);
         for role in roles {
-            make_keys(&store, role).await.map_err(anyhow::Error::msg)?;
+            make_keys(&store, &role).await.map_err(anyhow::Error::msg)?;
         }
         say!("all keys for sealed Secrets are there");
         Ok(())
@@ -133,25 +145,30 @@ impl Args {
 }
 
 /// All roles of the bus, with the agents that serve one cluster.
-fn roles(clusters: &[ClusterRef]) -> anyhow::Result<Vec<Role>> {
+fn roles(alone: &[Alone]) -> anyhow::Result<Vec<Role>> {
     let mut roles: Vec<Role> = Role::OF_ALL_CLUSTERS.to_vec();
-    for cluster in clusters {
+    for Alone { cluster, .. } in alone {
         let role = Role::Agent(Some(cluster.clone()));
-        ensure!(!roles.contains(&role), "--cluster: {} is there twice; name each once", cluster.path());
+        ensure!(
+            !roles.contains(&role),
+            "--cluster, --pull-cluster: {} is there twice; name each once",
+            cluster.path()
+        );
         roles.push(role);
     }
     Ok(roles)
 }
 
 /// Whether accounts that are there are for these clusters and shards; what to add otherwise.
-fn kept(there: &str, clusters: &[ClusterRef], shards: u16) -> Result<(), String> {
+fn kept(there: &str, alone: &[Alone], shards: u16) -> Result<(), String> {
     let (known, of) = accounts_for(there);
     if of != 0 && of != shards {
         return Err(format!("is for {of} shards; add --shards {of}"));
     }
-    match known.iter().find(|cluster| !clusters.contains(cluster)) {
-        Some(lost) => Err(format!(
-            "has an account for the agent of {lost}; add --cluster {lost}, or take it away first, by a call without --rotate"
+    match known.iter().find(|known| !alone.contains(known)) {
+        Some(Alone { cluster: lost, pulls }) => Err(format!(
+            "has an account for who is in {lost}; add {} {lost}, or take it away first, by a call without --rotate",
+            if *pulls { "--pull-cluster" } else { "--cluster" }
         )),
         None => Ok(()),
     }
@@ -252,10 +269,10 @@ mod tests {
         let kubeconfig = fleet.kubeconfig(&["management"]);
         let client = client_of_kubeconfig(&kubeconfig, Trust::Own).await.unwrap();
         let shop = args(&["--cluster", "default/shop"]);
-        let roles = roles(&shop.clusters).unwrap();
+        let roles = roles(&shop.alone()).unwrap();
         // Keys come first: they make the namespace where it is missing.
-        shop.make_keys(client.clone(), &roles).await.unwrap();
-        shop.make_accounts(client.clone(), &roles).await.unwrap();
+        shop.make_keys(client.clone(), roles.clone()).await.unwrap();
+        shop.make_accounts(client.clone(), &roles, &shop.alone()).await.unwrap();
         let first = held(&client, &roles).await;
         assert_eq!(first.len(), roles.len() + 1);
         let accounts = &first[ACCOUNTS.0];
@@ -264,20 +281,20 @@ mod tests {
             assert!(accounts.contains(&Seed::read(seed).unwrap().public_key()), "{role}");
             assert!(!accounts.contains(seed.as_str()), "the seed of {role} is in the accounts");
         }
-        shop.make_accounts(client.clone(), &roles).await.unwrap();
+        shop.make_accounts(client.clone(), &roles, &shop.alone()).await.unwrap();
         assert_eq!(held(&client, &roles).await, first, "nothing was asked for");
         let rotated = args(&["--cluster", "default/shop", "--rotate", "matcher"]);
-        rotated.make_accounts(client.clone(), &roles).await.unwrap();
+        rotated.make_accounts(client.clone(), &roles, &rotated.alone()).await.unwrap();
         let then = held(&client, &roles).await;
         let changed: Vec<&String> = then.keys().filter(|name| then[*name] != first[*name]).collect();
         assert_eq!(changed, ["sluice-nats-accounts", "sluice-nats-matcher"]);
         let rotated = args(&["--cluster", "default/shop", "--rotate", "default/shop"]);
-        rotated.changes_keys_alone(client.clone()).await.unwrap();
-        rotated.make_accounts(client.clone(), &roles).await.unwrap();
+        rotated.changes_keys_alone(client.clone(), &rotated.alone()).await.unwrap();
+        rotated.make_accounts(client.clone(), &roles, &rotated.alone()).await.unwrap();
         let last = held(&client, &roles).await;
         let changed: Vec<&String> = last.keys().filter(|name| last[*name] != then[*name]).collect();
         assert_eq!(changed, ["sluice-nats-accounts", "sluice-nats-agent.default.shop"]);
-        let error = args(&["--rotate", "agent"]).changes_keys_alone(client.clone()).await.unwrap_err();
+        let error = args(&["--rotate", "agent"]).changes_keys_alone(client.clone(), &[]).await.unwrap_err();
         assert!(
             error.to_string().ends_with(
                 "add --cluster sveltos:default/shop, or take it away first, by a call without --rotate"
@@ -290,13 +307,13 @@ mod tests {
     #[test]
     fn a_rotation_takes_nobodys_account_and_changes_no_shards() {
         let [one, other] = ["c", "d"].map(|name| ClusterRef::sveltos("n", name));
-        let there = accounts(&[one.clone(), other.clone()], 4, |role| role.to_string());
-        let both = [one.clone(), other];
+        let both = Alone::all(&[one.clone()], &[other]);
+        let there = accounts(&both, 4, |role| role.to_string());
         assert_eq!(kept(&there, &both, 4), Ok(()));
         assert_eq!(kept("", &both, 4), Ok(()), "there are none yet");
         assert!(kept(&there, &both, 16).unwrap_err().ends_with("add --shards 4"));
-        assert!(kept(&there, &[one], 4).unwrap_err().contains("add --cluster sveltos:n/d"));
-        assert_eq!(role("n/c"), Ok(Role::Agent(Some(both[0].clone()))));
+        assert!(kept(&there, &both[..1], 4).unwrap_err().contains("add --pull-cluster sveltos:n/d"));
+        assert_eq!(role("n/c"), Ok(Role::Agent(Some(one))));
         assert!(role("n/").is_err());
     }
 

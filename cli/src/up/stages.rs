@@ -79,7 +79,7 @@ impl Pipeline {
                     }
                     "deployer" => {
                         let (context, client, feed) =
-                            (context(Role::Deployer, replica).await?, management.clone(), feed.clone());
+                            (context(Role::Deployer(None), replica).await?, management.clone(), feed.clone());
                         let work = sluice_deployer::run(context, client, feed, deployer());
                         stages.push(run_stage(tasks, "deployer", work));
                     }

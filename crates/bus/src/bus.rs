@@ -116,10 +116,15 @@ impl Bus {
         *role != Role::People || matches!(credentials, Credentials::None)
     }
 
-    /// Whether who we are may be told the subjects of all rows. The agent of one cluster may not, and so cannot ask for a stream by
-    /// its name.
+    /// Who we are.
+    pub(crate) fn role(&self) -> &Role {
+        &self.options.connection.role
+    }
+
+    /// Whether who we are may be told the subjects of all rows. Who serves one cluster alone may not, and so cannot ask for a stream
+    /// by its name.
     pub(crate) fn may_list_subjects(&self) -> bool {
-        !matches!(self.options.connection.role, Role::Agent(Some(_)))
+        self.options.connection.role.only().is_none()
     }
 
     /// A connection to each server of the bus.

@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn who_is_refused_is_told_where_and_as_whom() {
-        let connection = Connection { role: Role::Deployer, ..Connection::plain("nats://a:1") };
+        let connection = Connection { role: Role::Deployer(None), ..Connection::plain("nats://a:1") };
         let told = connection.refusal(&ConnectError::new(ConnectErrorKind::AuthorizationViolation)).unwrap();
         assert!(told.starts_with("the bus at nats://a:1: "), "{told}");
         assert!(told.contains("prints one for deployer"), "{told}");

@@ -42,7 +42,7 @@ pub use buckets::problems::{ProblemSource, Problems, problem_feed};
 pub use bus::Bus;
 pub use clock::{mono_micros, now_micros};
 pub use connection::Connection;
-pub use connection::accounts::{accounts, accounts_for, variable};
+pub use connection::accounts::{Alone, accounts, accounts_for, variable};
 pub use connection::credentials::Credentials;
 pub use connection::seed::Seed;
 pub use connection::tls::Tls;

@@ -119,7 +119,7 @@ impl Sealing {
             return Ok(Self(None));
         }
         let (role, store) = (options.connection.role.clone(), options.keys.store.clone());
-        if store.is_none() && (keys::writes(&role) || role == Role::Deployer) {
+        if store.is_none() && (keys::writes(&role) || matches!(role, Role::Deployer(_))) {
             return Err(BusError::Unsuitable(format!(
                 "this bus is sealed, and {role} has no keys; give --bus-keys as the other stages have it"
             )));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use server::Server;
 use sluice_api::ClusterRef;
 use sluice_bus::{
-    Bus, BusKeys, BusOptions, Connection, Credentials, InterestWriter, Journal, KeyFiles, Membership,
+    Alone, Bus, BusKeys, BusOptions, Connection, Credentials, InterestWriter, Journal, KeyFiles, Membership,
     OwnAgents, Problems, ReadSpec, Seed, accounts, interest_feed, interest_feed_of, journal, look,
     problem_feed, read,
 };
@@ -55,7 +55,16 @@ fn loads(role: &Role) -> Vec<ReadSpec> {
                 own(Table::Desired, own_rows::renderer(Shard::FIRST)),
             ]
         }
-        Role::Deployer => vec![all(Table::Desired), own(Table::Status, own_rows::deployer(Shard::FIRST))],
+        // The mark tells it that it has read all.
+        Role::Deployer(Some(cluster)) => {
+            vec![
+                own(Table::Status, own_rows::deployer_of(cluster)),
+                ReadSpec::of_cluster(cluster, Shard::FIRST),
+            ]
+        }
+        Role::Deployer(None) => {
+            vec![all(Table::Desired), own(Table::Status, own_rows::deployer(Shard::FIRST))]
+        }
         Role::Inspect => [Table::Changes, Table::Reports, Table::Desired, Table::Status].map(all).to_vec(),
         Role::People | Role::Operator => Vec::new(),
     }
@@ -65,7 +74,8 @@ fn loads(role: &Role) -> Vec<ReadSpec> {
 async fn every_role_finds_what_it_needs() {
     let dir = tempfile::tempdir().unwrap();
     let file = |role: &Role| dir.path().join(role.to_string().replace(['/', ':'], "_"));
-    let config = accounts(&[first()], 2, |role| {
+    let alone = Alone { cluster: first(), pulls: true };
+    let config = accounts(&[alone], 2, |role| {
         let seed = Seed::new();
         std::fs::write(file(role), seed.secret()).unwrap();
         seed.public_key()
@@ -73,7 +83,11 @@ async fn every_role_finds_what_it_needs() {
     let server = Server::start(&config);
     let options = |role: Role| BusOptions {
         connection: Connection {
-            credentials: Credentials::Nkey(file(&role)),
+            // Who is in one cluster has one key.
+            credentials: Credentials::Nkey(match role.only() {
+                Some(cluster) => file(&Role::Agent(Some(cluster.clone()))),
+                None => file(&role),
+            }),
             role: role.clone(),
             ..Connection::plain(server.url())
         },
@@ -105,8 +119,14 @@ async fn every_role_finds_what_it_needs() {
     for load in loads(&Role::Inspect) {
         within(&load.stream, look(&inspect, &load)).await.unwrap();
     }
-    let stages =
-        [Role::Agent(Some(first())), Role::Agent(None), Role::Matcher, Role::Renderer, Role::Deployer];
+    let stages = [
+        Role::Agent(Some(first())),
+        Role::Agent(None),
+        Role::Matcher,
+        Role::Renderer,
+        Role::Deployer(None),
+        Role::Deployer(Some(first())),
+    ];
     for role in stages {
         let bus = connected(options(role.clone())).await;
         let membership = Membership::join(&bus, &role.group(), "a", stop.clone()).unwrap();
@@ -127,10 +147,11 @@ async fn every_role_finds_what_it_needs() {
             within("the cluster's own agent", heard).await;
         }
         let mut loads = loads(&role);
-        if let Role::Agent(_) = role {
+        if role.only().is_some() || role == Role::Agent(None) {
             // Own rows end at the fence row, which is the last one of them.
             let js = options(role.clone()).connection.jetstream("fence").await.unwrap();
-            let fence = Subject::fence(Table::Changes, 0, &first().to_string()).to_string();
+            let table = if let Role::Agent(_) = role { Table::Changes } else { Table::Status };
+            let fence = Subject::fence(table, 0, &first().to_string()).to_string();
             let sent = js.publish(fence.clone(), "".into()).await.unwrap();
             let sequence = within(&format!("{role}: fence"), sent.into_future()).await.unwrap().sequence;
             loads[0].until = vec![(fence, Sequence::new(sequence))];
@@ -140,9 +161,11 @@ async fn every_role_finds_what_it_needs() {
             let mut reader = within(&what, read(&bus, &load)).await.unwrap();
             within(&what, reader.all()).await.unwrap();
         }
-        if role != Role::Deployer {
+        if role != Role::Deployer(None) {
             let feed = match &role {
-                Role::Agent(Some(cluster)) => interest_feed_of(&bus, cluster, stop.clone()),
+                Role::Agent(Some(cluster)) | Role::Deployer(Some(cluster)) => {
+                    interest_feed_of(&bus, cluster, stop.clone())
+                }
                 _ => interest_feed(&bus, stop.clone()),
             };
             within(&format!("{role}: interest"), feed.synced()).await;

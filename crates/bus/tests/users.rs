@@ -95,7 +95,7 @@ impl Fixture {
 
 /// The printed configuration, with keys as they are in the folder.
 fn config(dir: &std::path::Path, clusters: &[&str]) -> String {
-    let clusters: Vec<_> = clusters.iter().map(|name| ClusterRef::sveltos("default", *name)).collect();
+    let clusters: Vec<_> = clusters.iter().map(|name| ClusterRef::sveltos("default", *name).into()).collect();
     accounts(&clusters, SHARDS, |role| {
         let file = file(dir, role);
         let known = std::fs::read_to_string(&file).ok().and_then(|text| Seed::read(&text));
@@ -125,7 +125,7 @@ fn everybody() -> [(char, Role); 7] {
         ('a', Role::Agent(None)),
         ('m', Role::Matcher),
         ('r', Role::Renderer),
-        ('d', Role::Deployer),
+        ('d', Role::Deployer(None)),
         ('p', Role::People),
         ('i', Role::Inspect),
     ]
@@ -430,7 +430,7 @@ async fn readers_read_and_writers_write_with_the_rights_they_have() {
         (Role::Agent(None), "CHANGES-00", format!("changes.00.{FIRST}.>")),
         (Role::Matcher, "CHANGES-00", String::new()),
         (Role::Renderer, "REPORTS-00", String::new()),
-        (Role::Deployer, "DESIRED-00", String::new()),
+        (Role::Deployer(None), "DESIRED-00", String::new()),
         (Role::People, "KV_interest", String::new()),
     ] {
         let js = async_nats::jetstream::new(fixture.client(role.clone()).await);

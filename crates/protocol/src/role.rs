@@ -16,8 +16,8 @@ pub enum Role {
     Matcher,
     /// Reads `reports`, writes `desired`.
     Renderer,
-    /// Reads `desired`, writes `status`.
-    Deployer,
+    /// Reads `desired`, writes `status`: of all clusters that can be reached from outside, or of the one that it is in.
+    Deployer(Option<ClusterRef>),
     /// Somebody who looks and changes nothing.
     People,
     /// Who answers others about everything, and changes nothing.
@@ -29,12 +29,12 @@ pub enum Role {
 // === impl Role ===
 
 impl Role {
-    /// All but the agents that serve one cluster.
+    /// All but those that serve one cluster.
     pub const OF_ALL_CLUSTERS: [Self; 7] = [
         Self::Operator,
         Self::Renderer,
         Self::Matcher,
-        Self::Deployer,
+        Self::Deployer(None),
         Self::Agent(None),
         Self::People,
         Self::Inspect,
@@ -46,7 +46,7 @@ impl Role {
             Self::Agent(_) => "agent",
             Self::Matcher => "matcher",
             Self::Renderer => "renderer",
-            Self::Deployer => "deployer",
+            Self::Deployer(_) => "deployer",
             Self::People => "people",
             Self::Inspect => "inspect",
             Self::Operator => "operator",
@@ -56,7 +56,9 @@ impl Role {
     /// Name of the replicas that share its work: those of one cluster's agent are among themselves.
     pub fn group(&self) -> String {
         match self {
-            Self::Agent(Some(cluster)) => format!("agent-{cluster}"),
+            Self::Agent(Some(cluster)) | Self::Deployer(Some(cluster)) => {
+                format!("{}-{cluster}", self.name())
+            }
             role => role.name().to_owned(),
         }
     }
@@ -64,6 +66,19 @@ impl Role {
     /// The cluster whose agent's replicas share a group of this name; `None` for every other group.
     pub fn cluster_of_group(group: &str) -> Option<ClusterRef> {
         group.strip_prefix("agent-")?.parse().ok()
+    }
+
+    /// The same for the deployer that is in a cluster.
+    pub fn cluster_of_deployers(group: &str) -> Option<ClusterRef> {
+        group.strip_prefix("deployer-")?.parse().ok()
+    }
+
+    /// The cluster that it serves alone.
+    pub fn only(&self) -> Option<&ClusterRef> {
+        match self {
+            Self::Agent(cluster) | Self::Deployer(cluster) => cluster.as_ref(),
+            _ => None,
+        }
     }
 
     /// Prefix of the subjects that its answers come to: nobody else may read below it.
@@ -75,7 +90,7 @@ impl Role {
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
-        let Self::Agent(Some(cluster)) = self else { return Ok(()) };
+        let Some(cluster) = self.only() else { return Ok(()) };
         write!(f, ".{}", cluster_token(cluster))
     }
 }

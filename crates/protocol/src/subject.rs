@@ -101,6 +101,49 @@ pub enum Subject {
         /// Shard of the renderer.
         origin: Shard,
     },
+    /// What the deployer in a cluster shows of a profile, or of all of them: an object of the management cluster, which others write.
+    Shown {
+        /// Shard of the row, from [`cluster_shard`].
+        shard: Shard,
+        /// Where the deployer is.
+        cluster: ClusterRef,
+        /// What kind of object.
+        what: Shown,
+        /// Of which profile; nameless where it is of all of them.
+        profile: ProfileId,
+    },
+    /// Written by who may read the rows of one cluster only, to see by its coming that all before it have come.
+    Mark {
+        /// Shard of `desired`.
+        shard: Shard,
+        /// Who reads.
+        cluster: ClusterRef,
+    },
+}
+
+/// An object of the management cluster that the deployer in a cluster shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Shown {
+    /// The ClusterSummary of a profile.
+    Summary,
+    /// The ClusterConfiguration.
+    Configuration,
+    /// The ClusterReport of a profile.
+    Report,
+}
+
+impl Shown {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Summary, Self::Configuration, Self::Report];
+
+    /// Its token.
+    pub fn token(self) -> &'static str {
+        match self {
+            Self::Summary => "~summary",
+            Self::Configuration => "~configuration",
+            Self::Report => "~report",
+        }
+    }
 }
 
 /// Shard of an object's change: a hot cluster spreads over all of them.
@@ -241,8 +284,8 @@ impl Subject {
         match self {
             Self::Change { .. } => Table::Changes,
             Self::Report { .. } => Table::Reports,
-            Self::Desired { .. } | Self::AllDesired { .. } => Table::Desired,
-            Self::Status { .. } => Table::Status,
+            Self::Desired { .. } | Self::AllDesired { .. } | Self::Mark { .. } => Table::Desired,
+            Self::Status { .. } | Self::Shown { .. } => Table::Status,
             Self::Owner { table, .. } | Self::Complete { table, .. } => *table,
         }
     }
@@ -254,6 +297,8 @@ impl Subject {
             | Self::Report { cluster, .. }
             | Self::Desired { cluster, .. }
             | Self::Status { cluster, .. }
+            | Self::Shown { cluster, .. }
+            | Self::Mark { cluster, .. }
             | Self::Complete { cluster, .. } => Some(cluster),
             Self::Owner { .. } | Self::AllDesired { .. } => None,
         }
@@ -293,8 +338,19 @@ impl Subject {
             | Self::Status { shard, .. }
             | Self::Owner { shard, .. }
             | Self::Complete { shard, .. }
+            | Self::Shown { shard, .. }
+            | Self::Mark { shard, .. }
             | Self::AllDesired { shard, .. } => *shard,
         }
+    }
+}
+
+/// Whether the owner of rows is in the cluster whose they are: an agent, or a deployer that is named by it and not by a shard.
+fn is_of_cluster(table: Table, owner: &str) -> bool {
+    match table {
+        Table::Changes => true,
+        Table::Status => owner.parse::<Shard>().is_err(),
+        Table::Reports | Table::Desired => false,
     }
 }
 
@@ -328,8 +384,8 @@ impl fmt::Display for Subject {
         push_shard(&mut out, self.shard());
         out.push('.');
         match self {
-            // An agent's fence row is among its cluster's rows, so that it needs no right to any others.
-            Self::Owner { table: Table::Changes, owner, .. } => {
+            // The fence row of who is in a cluster is among its rows, so that it needs no right to any others.
+            Self::Owner { table, owner, .. } if is_of_cluster(*table, owner) => {
                 token::push(&mut out, owner);
                 out.push_str(".~owner");
             }
@@ -345,6 +401,8 @@ impl fmt::Display for Subject {
             | Self::Report { cluster, .. }
             | Self::Desired { cluster, .. }
             | Self::Status { cluster, .. }
+            | Self::Shown { cluster, .. }
+            | Self::Mark { cluster, .. }
             | Self::Complete { cluster, .. } => token::push(&mut out, &cluster.to_string()),
         }
         match self {
@@ -373,6 +431,13 @@ impl fmt::Display for Subject {
                     push_shard(&mut out, *origin);
                 }
             }
+            Self::Shown { what, profile, .. } => {
+                out.push('.');
+                out.push_str(what.token());
+                out.push('.');
+                token::push(&mut out, &profile.path());
+            }
+            Self::Mark { .. } => out.push_str(".~mark"),
             Self::Owner { .. } | Self::AllDesired { .. } => {}
         }
         f.write_str(&out)

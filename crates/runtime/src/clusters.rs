@@ -193,7 +193,7 @@ mod tests {
     #[tokio::test]
     async fn a_stage_tells_that_it_may_not_follow_registrations_and_that_it_can_again() {
         let (server, tasks) = (Server::start(), Tasks::default());
-        let context = kit::context(&server, Role::Deployer, &tasks).await;
+        let context = kit::context(&server, Role::Deployer(None), &tasks).await;
         let mut problems = sluice_bus::problem_feed(&context.bus, CancellationToken::new()).subscribe();
         let api = refusing(1);
         let feed = access_feed_of(&context, &api.client(), Accepted::default(), None);

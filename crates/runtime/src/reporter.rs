@@ -169,7 +169,7 @@ mod tests {
     #[tokio::test]
     async fn only_what_was_applied_is_the_end_of_an_events_way() {
         let (server, tasks) = (Server::start(), Tasks::default());
-        let context = kit::context(&server, Role::Deployer, &tasks).await;
+        let context = kit::context(&server, Role::Deployer(None), &tasks).await;
         let reporter = Reporter::new(&context, "03");
         assert_eq!(reporter.stage(), "deployer");
         // Where nobody knows when it began, and where it did not end in a cluster, it says nothing of the way.

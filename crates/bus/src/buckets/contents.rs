@@ -49,7 +49,9 @@ impl BodyLocation {
             Subject::Change { cluster, object, .. } if Capabilities::is_key(object) => {
                 home_of(CAPABILITIES, subject::cluster_token(cluster))
             }
-            Subject::Change { cluster, .. } => home_of(table, subject::cluster_token(cluster)),
+            Subject::Change { cluster, .. } | Subject::Shown { cluster, .. } => {
+                home_of(table, subject::cluster_token(cluster))
+            }
             _ => table.to_owned(),
         };
         Self { home, digest }

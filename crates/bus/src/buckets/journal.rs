@@ -34,7 +34,8 @@ impl Journal {
     pub fn start(bus: &Bus) -> Self {
         let (sender, receiver) = mpsc::channel::<JournalEntry>(QUEUE);
         let (client, receiver) = (bus.js.client(), Arc::new(Mutex::new(receiver)));
-        bus.tasks.keep(Kept::Journal, move || send(client.clone(), receiver.clone()));
+        let is_alone = bus.role().only().is_some();
+        bus.tasks.keep(Kept::Journal, move || send(client.clone(), receiver.clone(), is_alone));
         Self { sender }
     }
 
@@ -47,10 +48,14 @@ impl Journal {
 }
 
 /// Sends what is taken, until nobody has anything to say.
-async fn send(client: async_nats::Client, taken: Arc<Mutex<mpsc::Receiver<JournalEntry>>>) -> End {
+async fn send(
+    client: async_nats::Client,
+    taken: Arc<Mutex<mpsc::Receiver<JournalEntry>>>,
+    is_alone: bool,
+) -> End {
     let (mut taken, mut lines) = (taken.lock().await, Vec::new());
     while taken.recv_many(&mut lines, TOGETHER).await > 0 {
-        for (subject, body) in messages(lines.drain(..)) {
+        for (subject, body) in messages(lines.drain(..), is_alone) {
             if let Err(error) = client.publish(subject, body.into()).await {
                 tracing::debug!(%error, "journal lines were not sent");
             }
@@ -60,19 +65,27 @@ async fn send(client: async_nats::Client, taken: Arc<Mutex<mpsc::Receiver<Journa
     End::Done
 }
 
-/// Where a line is sent to. Rights are given by subjects, and the agent of one cluster has none for others.
-fn subject_of(line: &JournalEntry) -> String {
-    match line.stage.as_str() {
-        AGENT => format!("journal.{AGENT}.{}.{}", token(&line.cluster), line.what),
-        stage => format!("journal.{stage}.{}", line.what),
+/// Where a line is sent to, by who serves one cluster alone or by others. Rights are given by subjects, and the former has none for
+/// other clusters.
+fn subject_of(line: &JournalEntry, is_alone: bool) -> String {
+    let (stage, what) = (&line.stage, &line.what);
+    if is_alone || stage == AGENT {
+        format!("journal.{stage}.{}.{what}", token(&line.cluster))
+    } else {
+        format!("journal.{stage}.{what}")
     }
 }
 
+/// Whether who may send there may say this.
+fn is_from(line: &JournalEntry, subject: &str) -> bool {
+    [true, false].into_iter().any(|is_alone| subject == subject_of(line, is_alone))
+}
+
 /// One message for each subject: its lines, each a JSON object.
-fn messages(lines: impl Iterator<Item = JournalEntry>) -> BTreeMap<String, Vec<u8>> {
+fn messages(lines: impl Iterator<Item = JournalEntry>, is_alone: bool) -> BTreeMap<String, Vec<u8>> {
     let mut messages: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for line in lines {
-        let body = messages.entry(subject_of(&line)).or_default();
+        let body = messages.entry(subject_of(&line, is_alone)).or_default();
         body.extend(json::bytes(&line));
         body.push(b'\n');
     }
@@ -101,7 +114,7 @@ pub async fn journal(bus: &Bus) -> Result<mpsc::Receiver<JournalEntry>, BusError
             for line in serde_json::Deserializer::from_slice(&message.payload).into_iter() {
                 let Ok(line) = line else { break };
                 // Whoever speaks for others is not heard.
-                if subject_of(&line) != message.subject.as_str() {
+                if !is_from(&line, message.subject.as_str()) {
                     continue;
                 }
                 if sender.send(line).await.is_err() {
@@ -126,7 +139,7 @@ mod tests {
     #[test]
     fn lines_of_one_kind_are_one_message_in_their_order() {
         let lines = [line("matched", "x"), line("unmatched", "x"), line("matched", "y\nz")];
-        let messages = messages(lines.clone().into_iter());
+        let messages = messages(lines.clone().into_iter(), false);
         assert_eq!(
             messages.keys().collect::<Vec<_>>(),
             ["journal.matcher.matched", "journal.matcher.unmatched"]
@@ -140,9 +153,19 @@ mod tests {
     }
 
     #[test]
+    fn who_is_in_a_cluster_says_of_which_and_nobody_speaks_for_another() {
+        let line = JournalEntry::new("deployer", "applied", "sveltos:default/a", "x", 10, 4);
+        assert_eq!(subject_of(&line, false), "journal.deployer.applied");
+        let own = subject_of(&line, true);
+        assert_eq!(own, format!("journal.deployer.{}.applied", token("sveltos:default/a")));
+        assert!(is_from(&line, &own) && is_from(&line, "journal.deployer.applied"));
+        assert!(!is_from(&line, &own.replace("default/a", "default/b")));
+    }
+
+    #[test]
     fn an_agent_speaks_of_its_cluster() {
         let line = JournalEntry::new("agent", "problem", "sveltos:default/a", "x", 10, 4);
-        assert_eq!(subject_of(&line), format!("journal.agent.{}.problem", token("sveltos:default/a")));
+        assert_eq!(subject_of(&line, false), format!("journal.agent.{}.problem", token("sveltos:default/a")));
     }
 
     #[test]
@@ -158,7 +181,7 @@ mod tests {
     #[test]
     fn lines_of_different_agents_are_messages_of_their_own() {
         let of = |cluster: &str| JournalEntry::new("agent", "problem", cluster, "x", 10, 4);
-        let all = messages([of("sveltos:default/a"), of("sveltos:default/b")].into_iter());
+        let all = messages([of("sveltos:default/a"), of("sveltos:default/b")].into_iter(), false);
         assert_eq!(all.len(), 2, "{:?}", all.keys());
     }
 

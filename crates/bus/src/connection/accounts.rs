@@ -7,7 +7,7 @@ use sluice_protocol::subject::{ROLL_CALL, members_subject};
 use crate::connection::users::{Rights, journal_of};
 
 /// What other accounts may import. Answers come one for each question, except to who reads a stream.
-const EXPORTS: [(&str, &str); 12] = [
+const EXPORTS: [(&str, &str); 15] = [
     ("service", "$JS.API.INFO"),
     ("service", "$JS.API.STREAM.>"),
     ("service", "$JS.API.CONSUMER.CREATE.>"),
@@ -18,21 +18,58 @@ const EXPORTS: [(&str, &str); 12] = [
     ("service", "changes.>"),
     ("service", "cloudevents.>"),
     ("service", AGENT_JOURNAL),
+    // Of deployers that are in their clusters.
+    ("service", "desired.*.*.~mark"),
+    ("service", "status.>"),
+    ("service", DEPLOYER_JOURNAL),
     ("service", ROLL_CALL),
     ("stream", "$JS.EVENT.ADVISORY.STREAM.>"),
 ];
 /// What the agents of clusters tell people.
 const AGENT_JOURNAL: &str = "journal.agent.>";
+/// What deployers that are in their clusters tell people.
+const DEPLOYER_JOURNAL: &str = "journal.deployer.>";
 /// The account of the streams.
 const MAIN: &str = "SLUICE";
 
+/// A cluster that has an account of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alone {
+    /// Which one.
+    pub cluster: ClusterRef,
+    /// Whether not only its agent is in it, but its deployer too.
+    pub pulls: bool,
+}
+
+/// Only its agent is in it.
+impl From<ClusterRef> for Alone {
+    fn from(cluster: ClusterRef) -> Self {
+        Self { cluster, pulls: false }
+    }
+}
+
+impl Alone {
+    /// Clusters of which the agent is in the cluster, and others that pull.
+    pub fn all(agents: &[ClusterRef], pulling: &[ClusterRef]) -> Vec<Self> {
+        let pulling = pulling.iter().map(|cluster| Self { cluster: cluster.clone(), pulls: true });
+        agents.iter().cloned().map(Self::from).chain(pulling).collect()
+    }
+
+    /// Who is in it: the first one names the account, and its user.
+    pub fn roles(&self) -> Vec<Role> {
+        let agent = Role::Agent(Some(self.cluster.clone()));
+        let deployer = self.pulls.then(|| Role::Deployer(Some(self.cluster.clone())));
+        [agent].into_iter().chain(deployer).collect()
+    }
+}
+
 /// The `accounts` of a bus with so many shards, for a server's configuration: one user for each role, and an account
-/// for the agent of each cluster. `key` gives the public nkey of a user, or the `$NAME` of a variable.
-pub fn accounts(clusters: &[ClusterRef], shards: u16, key: impl Fn(&Role) -> String) -> String {
+/// for each cluster in which somebody is. `key` gives the public nkey of a user, or the `$NAME` of a variable.
+pub fn accounts(clusters: &[Alone], shards: u16, key: impl Fn(&Role) -> String) -> String {
     let mut out = String::from(HEAD);
     out.push_str(&format!("accounts {{\n  {MAIN} {{\n    jetstream: enabled\n    users: [\n"));
-    for role in [Role::Operator, Role::Renderer, Role::Matcher, Role::Deployer, Role::Agent(None)] {
-        user(&mut out, &role, shards, &key(&role));
+    for role in [Role::Operator, Role::Renderer, Role::Matcher, Role::Deployer(None), Role::Agent(None)] {
+        user(&mut out, &role, Rights::of(&role, shards).as_ref(), &key(&role));
     }
     out.push_str("    ]\n    exports: [\n");
     for (kind, subject) in EXPORTS {
@@ -40,25 +77,31 @@ pub fn accounts(clusters: &[ClusterRef], shards: u16, key: impl Fn(&Role) -> Str
     }
     out.push_str("      { service: \"$JS.API.CONSUMER.MSG.NEXT.>\", response_type: \"Stream\" }\n");
     out.push_str("      { stream: \"journal.>\" }\n    ]\n    imports: [\n");
-    let agents: Vec<Role> = clusters.iter().map(|cluster| Role::Agent(Some(cluster.clone()))).collect();
-    // An agent that serves all clusters leaves those alone whose own it hears.
-    for agent in &agents {
-        import(&mut out, "stream", &account(agent), &members_subject(&agent.group(), None));
+    let clusters: Vec<Vec<Role>> = clusters.iter().map(Alone::roles).collect();
+    // An agent that serves all clusters leaves those alone whose own it hears, and who is in a cluster says so that it lives.
+    for roles in &clusters {
+        for role in roles {
+            import(&mut out, "stream", &account(&roles[0]), &members_subject(&role.group(), None));
+        }
     }
     out.push_str("    ]\n  }\n");
     for role in [Role::People, Role::Inspect] {
-        alone(&mut out, &role, shards, &key(&role));
+        alone(&mut out, &[role.clone()], shards, &key(&role));
         // What comes to an account by one import does not leave it by another: they hear each agent itself.
-        for agent in &agents {
-            import(&mut out, "stream", &account(agent), &journal_of(agent));
+        for roles in &clusters {
+            for role in roles {
+                import(&mut out, "stream", &account(&roles[0]), &journal_of(role));
+            }
         }
         out.push_str("    ]\n  }\n");
     }
-    for agent in &agents {
-        alone(&mut out, agent, shards, &key(agent));
+    for roles in &clusters {
+        alone(&mut out, roles, shards, &key(&roles[0]));
         out.push_str("    ]\n    exports: [\n");
-        for subject in [journal_of(agent), members_subject(&agent.group(), None)] {
-            out.push_str(&format!("      {{ stream: \"{subject}\" }}\n"));
+        for role in roles {
+            for subject in [journal_of(role), members_subject(&role.group(), None)] {
+                out.push_str(&format!("      {{ stream: \"{subject}\" }}\n"));
+            }
         }
         out.push_str("    ]\n  }\n");
     }
@@ -66,9 +109,13 @@ pub fn accounts(clusters: &[ClusterRef], shards: u16, key: impl Fn(&Role) -> Str
     out
 }
 
-/// Whom such a text is for: the clusters whose agents have an account, and how many shards each table has; 0 in a text of others.
-pub fn accounts_for(text: &str) -> (Vec<ClusterRef>, u16) {
-    let cluster = |line: &str| line.strip_prefix("  \"AGENT-")?.strip_suffix("\" {")?.parse().ok();
+/// Whom such a text is for: the clusters that have an account, and how many shards each table has; 0 in a text of others.
+pub fn accounts_for(text: &str) -> (Vec<Alone>, u16) {
+    let cluster = |line: &str| {
+        let cluster: ClusterRef = line.strip_prefix("  \"AGENT-")?.strip_suffix("\" {")?.parse().ok()?;
+        let journal = format!("{{ stream: \"{}\" }}", journal_of(&Role::Deployer(Some(cluster.clone()))));
+        Some(Alone { pulls: text.contains(&journal), cluster })
+    };
     let shard = |rest: &str| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u16>().ok();
     let last = text.split("DESIRED-").skip(1).filter_map(shard).max();
     (text.lines().filter_map(cluster).collect(), last.map_or(0, |last| last.saturating_add(1)))
@@ -91,9 +138,9 @@ pub fn variable(role: &Role) -> String {
     }
 }
 
-fn user(out: &mut String, role: &Role, shards: u16, key: &str) {
+fn user(out: &mut String, role: &Role, rights: Option<&Rights>, key: &str) {
     out.push_str(&format!("      {{ # {role}\n        nkey: {key}\n"));
-    if let Some(rights) = Rights::of(role, shards) {
+    if let Some(rights) = rights {
         out.push_str("        permissions: {\n");
         list(out, "publish", &rights.publish);
         list(out, "subscribe", &rights.subscribe);
@@ -121,15 +168,16 @@ fn import(out: &mut String, kind: &str, account: &str, subject: &str) {
     out.push_str(&format!("      {{ {kind}: {{ account: \"{account}\", subject: \"{subject}\" }} }}\n"));
 }
 
-/// An account with one user and nothing but what it imports; its list of imports is left open.
-fn alone(out: &mut String, role: &Role, shards: u16, key: &str) {
-    out.push_str(&format!("  \"{}\" {{\n    users: [\n", account(role)));
-    user(out, role, shards, key);
+/// An account with one user, who has all these roles, and nothing but what it imports; its list of imports is left open.
+fn alone(out: &mut String, roles: &[Role], shards: u16, key: &str) {
+    let mut rights = Rights::default();
+    roles.iter().filter_map(|role| Rights::of(role, shards)).for_each(|others| rights.add(others));
+    out.push_str(&format!("  \"{}\" {{\n    users: [\n", account(&roles[0])));
+    user(out, &roles[0], Some(&rights), key);
     out.push_str("    ]\n    imports: [\n");
-    let Some(rights) = Rights::of(role, shards) else { return };
     // Replicas of one agent hear of each other in their own account, and each of itself.
-    let inbox = role.inbox();
-    let own = |subject: &&String| subject.starts_with("members.") || subject.starts_with(&inbox);
+    let is_inbox = |subject: &str| roles.iter().any(|role| subject.starts_with(&role.inbox()));
+    let own = |subject: &&String| subject.starts_with("members.") || is_inbox(subject);
     for subject in rights.publish.iter().filter(|subject| !own(subject)) {
         import(out, "service", MAIN, subject);
     }
@@ -152,7 +200,7 @@ mod tests {
 
     #[test]
     fn every_cluster_has_an_account_of_its_own_and_braces_are_closed() {
-        let clusters = [ClusterRef::sveltos("default", "c"), ClusterRef::sveltos("default", "d")];
+        let clusters = ["c", "d"].map(|name| ClusterRef::sveltos("default", name).into());
         let text = accounts(&clusters, 2, |role| format!("${}", variable(role)));
         for line in [
             "\"AGENT-sveltos:default/c\" {",
@@ -176,7 +224,8 @@ mod tests {
     #[test]
     fn the_text_says_whom_it_is_for() {
         for shards in [1, 16, 256] {
-            let clusters = [ClusterRef::sveltos("default", "c.1"), ClusterRef::management()];
+            let pulls = Alone { cluster: ClusterRef::sveltos("default", "c.1"), pulls: true };
+            let clusters = [pulls, ClusterRef::management().into()];
             assert_eq!(accounts_for(&accounts(&clusters, shards, variable)), (clusters.to_vec(), shards));
         }
         assert_eq!(accounts_for("accounts { A { users: [] } }"), (vec![], 0));
@@ -209,8 +258,8 @@ mod tests {
 
     #[test]
     fn whatever_an_account_imports_from_the_streams_these_export() {
-        let clusters = [ClusterRef::sveltos("default", "c"), ClusterRef::management()];
-        let text = accounts(&clusters, 3, variable);
+        let pulls = Alone { cluster: ClusterRef::sveltos("default", "c"), pulls: true };
+        let text = accounts(&[pulls, ClusterRef::management().into()], 3, variable);
         let main = part(&text, "SLUICE");
         for kind in ["service", "stream"] {
             let exported = subjects(main, &format!("{{ {kind}: \""));
@@ -225,7 +274,8 @@ mod tests {
     #[test]
     fn the_account_of_an_agent_imports_nothing_of_another_cluster() {
         let clusters = ["c", "d"].map(|name| ClusterRef::sveltos("default", name));
-        let text = accounts(&clusters, 1, variable);
+        let pulling = clusters.clone().map(|cluster| Alone { cluster, pulls: true });
+        let text = accounts(&pulling, 1, variable);
         let own = part(&text, "\"AGENT-sveltos:default/c\"");
         let token = |cluster| sluice_protocol::subject::cluster_token(cluster);
         assert!(own.contains(&token(&clusters[0])) && !own.contains(&token(&clusters[1])), "{own}");
@@ -233,11 +283,11 @@ mod tests {
 
     #[test]
     fn who_looks_hears_each_agent_itself_and_no_agent_hears_another() {
-        let clusters = ["c", "d"].map(|name| ClusterRef::sveltos("default", name));
-        let text = accounts(&clusters, 1, variable);
+        let [c, d] = ["c", "d"].map(|name| ClusterRef::sveltos("default", name));
+        let text = accounts(&[c.into(), Alone { cluster: d, pulls: true }], 1, variable);
         let from = |name: &str| subjects(part(&text, name), "{ stream: { account: \"AGENT-").len();
-        assert_eq!(from("\"PEOPLE\""), 2);
-        assert_eq!(from("\"INSPECT\""), 2);
+        assert_eq!(from("\"PEOPLE\""), 3, "two agents and a deployer");
+        assert_eq!(from("\"INSPECT\""), 3);
         assert_eq!(from("\"AGENT-sveltos:default/c\""), 0);
     }
 

@@ -25,7 +25,7 @@ use crate::layout::{CLOUD_EVENTS, CONFIG, CONTENT, INTEREST, JOURNAL, PROBLEMS};
 use crate::seal::{keys, recipients};
 
 /// What one user may send and hear.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
     /// Subjects that it may publish to, requests included.
     pub publish: Vec<String>,
@@ -50,6 +50,7 @@ impl Rights {
         match role {
             Role::Operator => return None,
             Role::Agent(Some(cluster)) => rights.agent_of(cluster, shards),
+            Role::Deployer(Some(cluster)) => rights.deployer_of(cluster),
             Role::Agent(None) => {
                 rights.stage(role, Table::Changes, shards);
                 rights.reads(&[bucket(INTEREST), CLOUD_EVENTS.to_owned()]);
@@ -78,7 +79,7 @@ impl Rights {
                 let made = ["$JS.API.STREAM.CREATE.*", "$JS.API.STREAM.UPDATE.*"].map(str::to_owned);
                 rights.publish.extend([entries(INTEREST), entries(CONFIG)].into_iter().chain(made));
             }
-            Role::Deployer => {
+            Role::Deployer(None) => {
                 rights.stage(role, Table::Status, shards);
                 rights.reads(&streams(Table::Desired, shards));
                 rights.bodies(Table::Desired.name(), false);
@@ -100,9 +101,19 @@ impl Rights {
         }
         if keys::reads(role) {
             // Which key it reads with.
-            rights.publish.push(recipients::subject(role.name()));
+            rights.publish.push(recipients::subject(&keys::stage_of(role)));
         }
         Some(rights)
+    }
+
+    /// With those of another role, each once.
+    pub(super) fn add(&mut self, others: Self) {
+        let news = |all: &mut Vec<String>, others: Vec<String>| {
+            let others: Vec<_> = others.into_iter().filter(|subject| !all.contains(subject)).collect();
+            all.extend(others);
+        };
+        news(&mut self.publish, others.publish);
+        news(&mut self.subscribe, others.subscribe);
     }
 
     /// Whether a server takes this subject of who has these rights.
@@ -112,7 +123,7 @@ impl Rights {
 
     /// Looking at the server, and at how the bus is laid out.
     fn common(role: &Role) -> Self {
-        let lists = (!matches!(role, Role::Agent(Some(_)))).then_some(&SUBJECTS);
+        let lists = role.only().is_none().then_some(&SUBJECTS);
         let publish =
             QUESTIONS.iter().chain(lists).chain(&READING).map(|&subject| subject.to_owned()).collect();
         let subscribe = vec![format!("{}.>", role.inbox()), ADVISORIES.to_owned()];
@@ -168,6 +179,30 @@ impl Rights {
         self.tells(&role, &format!("$KV.{PROBLEMS}.{}.{token}.*", role.name()));
     }
 
+    /// What a deployer may that is in its cluster: it reads what is for that one, and says what came of it.
+    fn deployer_of(&mut self, cluster: &ClusterRef) {
+        let token = subject::cluster_token(cluster);
+        let of = |table: Table| format!("{}.*.{token}.>", table.name());
+        let (desired, status) = (of(Table::Desired), of(Table::Status));
+        let row = interest::subject(cluster);
+        self.publish.extend([
+            format!("$JS.API.CONSUMER.CREATE.*.*.{desired}"),
+            format!("$JS.API.CONSUMER.CREATE.*.*.{status}"),
+            format!("$JS.API.CONSUMER.CREATE.{}.*.{row}", bucket(INTEREST)),
+            format!("$JS.API.DIRECT.GET.*.{status}"),
+            format!("$JS.API.DIRECT.GET.{}.{row}", bucket(INTEREST)),
+            losses::subject(&Table::Status.stream(Shard::FIRST), &token),
+            // By its mark it sees that everything has come which was there.
+            format!("{}.*.{token}.~mark", Table::Desired.name()),
+            status,
+        ]);
+        // Bodies are named by their digest, which nobody knows who has no row that names it.
+        self.bodies(Table::Desired.name(), false);
+        self.bodies(&format!("{}.{token}", Table::Status.name()), true);
+        let role = Role::Deployer(Some(cluster.clone()));
+        self.tells(&role, &format!("$KV.{PROBLEMS}.{}.{token}.*", role.name()));
+    }
+
     /// Who writes into a stream says so when the stream has lost what it had acknowledged: then it is another one.
     fn writes(&mut self, table: Table, shards: u16) {
         let epochs = streams(table, shards).into_iter().map(|stream| format!("$KV.{CONFIG}.epoch.{stream}"));
@@ -179,7 +214,7 @@ impl Rights {
         self.publish.extend([problems.to_owned(), journal_of(role), format!("members.{group}.*")]);
         self.subscribe.push(format!("members.{group}.>"));
         // An account of its own hears nobody who asks.
-        if !matches!(role, Role::Agent(Some(_))) {
+        if role.only().is_none() {
             self.subscribe.push(subject::ROLL_CALL.to_owned());
         }
     }
@@ -208,13 +243,11 @@ fn matches(pattern: &str, subject: &str) -> bool {
     }
 }
 
-/// What a stage tells people; the agent of one cluster tells of that one.
+/// What a stage tells people; who serves one cluster alone tells of that one.
 pub(super) fn journal_of(role: &Role) -> String {
-    match role {
-        Role::Agent(Some(cluster)) => {
-            format!("journal.{}.{}.>", role.name(), subject::cluster_token(cluster))
-        }
-        role => format!("journal.{}.>", role.name()),
+    match role.only() {
+        Some(cluster) => format!("journal.{}.{}.>", role.name(), subject::cluster_token(cluster)),
+        None => format!("journal.{}.>", role.name()),
     }
 }
 
@@ -255,7 +288,7 @@ mod tests {
     #[test]
     fn a_stage_writes_its_own_table_and_no_other() {
         let tables = [Table::Changes, Table::Reports, Table::Desired, Table::Status];
-        let roles = [Role::Agent(None), Role::Matcher, Role::Renderer, Role::Deployer];
+        let roles = [Role::Agent(None), Role::Matcher, Role::Renderer, Role::Deployer(None)];
         for (index, role) in roles.iter().enumerate() {
             for (other, table) in tables.iter().enumerate() {
                 let subject = format!("{}.00.x", table.name());

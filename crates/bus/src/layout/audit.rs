@@ -93,16 +93,16 @@ fn are_all_current(cluster: &ClusterInfo) -> bool {
 pub(crate) enum Teller {
     /// A stage: the stream is another one from then on.
     Stage,
-    /// The agent of one cluster, as a token: it may have reasons of its own to say so, and a stage decides.
+    /// Who is in one cluster, as a token: it may have reasons of its own to say so, and a stage decides.
     Agent(String),
 }
 
 impl Teller {
     /// Who we are.
     pub(crate) fn of(role: &Role) -> Self {
-        match role {
-            Role::Agent(Some(cluster)) => Self::Agent(cluster_token(cluster)),
-            _ => Self::Stage,
+        match role.only() {
+            Some(cluster) => Self::Agent(cluster_token(cluster)),
+            None => Self::Stage,
         }
     }
 }

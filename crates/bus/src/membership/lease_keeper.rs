@@ -152,8 +152,9 @@ impl LeaseKeeper {
 
     async fn talk(&self, client: &Client) {
         let Ok(mut others) = client.subscribe(members_subject(&self.group, None)).await else { return };
-        // The agent of one cluster has an account of its own, in which nobody is heard who asks: it says by itself that it lives.
-        let asked = match Role::cluster_of_group(&self.group) {
+        // Who serves one cluster alone has an account of its own, in which nobody is heard who asks: it says by itself that it lives.
+        let only = Role::cluster_of_group(&self.group).or_else(|| Role::cluster_of_deployers(&self.group));
+        let asked = match only {
             None => client.subscribe(ROLL_CALL).await.ok(),
             Some(_) => None,
         };

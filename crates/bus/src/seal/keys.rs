@@ -49,14 +49,14 @@ pub(crate) fn stage_of(role: &Role) -> String {
     match role {
         // What people and operators are shown is sealed for Inspect.
         Role::People | Role::Operator => Role::Inspect.name().to_owned(),
-        Role::Agent(Some(cluster)) => format!("agent.{}", sluice_protocol::subject::cluster_token(cluster)),
-        role => role.name().to_owned(),
+        // That of its cluster is among what it is called.
+        role => role.to_string(),
     }
 }
 
 /// Whether rows are sealed for a role. Who only looks has no key but that of Inspect, and makes none.
 pub(crate) fn reads(role: &Role) -> bool {
-    matches!(role, Role::Matcher | Role::Renderer | Role::Deployer | Role::Inspect)
+    matches!(role, Role::Matcher | Role::Renderer | Role::Deployer(_) | Role::Inspect)
 }
 
 /// Whether a role writes rows that may be secret.
@@ -237,7 +237,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = KeyFiles::new(dir.path());
         let of = |cluster: &str| Role::Agent(Some(ClusterRef::sveltos("default", cluster)));
-        let roles = [Role::Agent(None), of("a"), of("b"), Role::Matcher, Role::Renderer, Role::Deployer];
+        let roles =
+            [Role::Agent(None), of("a"), of("b"), Role::Matcher, Role::Renderer, Role::Deployer(None)];
         let mut digests = std::collections::BTreeSet::new();
         for role in roles {
             let ring = ensure(&store, &role).await.unwrap();

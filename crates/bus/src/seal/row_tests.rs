@@ -43,7 +43,7 @@ fn tell(writer: &Sealing, stage: &str, keys: &Keyring) {
 fn pair(numbers: &[u32]) -> (Sealing, Sealing) {
     let (writer, keys) = (sealing(Role::Renderer, ring(&[1])), ring(numbers));
     tell(&writer, "deployer", &keys);
-    (writer, sealing(Role::Deployer, keys))
+    (writer, sealing(Role::Deployer(None), keys))
 }
 
 fn row(profile: &str, body: &[u8]) -> (Subject, Head) {
@@ -153,7 +153,7 @@ fn a_large_body_is_not_read_by_the_key_of_another_row() {
 #[test]
 fn a_row_for_others_is_noted_and_its_key_is_looked_for() {
     let (writer, _) = pair(&[1]);
-    let stranger = sealing(Role::Deployer, ring(&[1]));
+    let stranger = sealing(Role::Deployer(None), ring(&[1]));
     let row = sealed(&writer, "x", b"secret");
     let error = opened(&stranger, &row, "x", b"secret").unwrap_err();
     assert!(error.contains(&row.ids) && error.contains("--bus-keys"), "{error}");

@@ -87,7 +87,7 @@ async fn seen(bus: &Bus) -> BTreeMap<String, Result<String, String>> {
 async fn a_secret_is_read_by_who_is_to_and_is_nowhere_on_the_bus_in_clear() {
     let (server, keys) = (Server::start(), tempfile::tempdir().unwrap());
     let renderer = bus(&server, Role::Renderer, keys.path()).await;
-    let deployer = bus(&server, Role::Deployer, keys.path()).await;
+    let deployer = bus(&server, Role::Deployer(None), keys.path()).await;
     known(&renderer, "deployer").await;
     let large = format!("{{\"is\":\"{}\"}}", MARKER.repeat(LARGE / MARKER.len() + 1));
     let small = format!("{{\"is\":\"{MARKER}\"}}");
@@ -124,7 +124,7 @@ async fn a_secret_is_read_by_who_is_to_and_is_nowhere_on_the_bus_in_clear() {
 async fn a_sealed_row_that_is_moved_to_another_subject_or_digest_is_unreadable() {
     let (server, keys) = (Server::start(), tempfile::tempdir().unwrap());
     let renderer = bus(&server, Role::Renderer, keys.path()).await;
-    let deployer = bus(&server, Role::Deployer, keys.path()).await;
+    let deployer = bus(&server, Role::Deployer(None), keys.path()).await;
     known(&renderer, "deployer").await;
     let large = MARKER.repeat(LARGE / MARKER.len() + 1);
     write(&renderer, [secret("small", MARKER), secret("large", &large)]).await;
@@ -155,10 +155,10 @@ async fn nothing_is_sent_before_its_reader_has_a_key() {
         renderer.sealing.seal("f", (&secret("x", "").subject, &Head::default()), b"{}").err().unwrap();
     let error = format!("{error:?}");
     assert!(error.contains("no deployer") && error.contains("--bus-keys"), "{error}");
-    let without = Bus::connect(&options(&server, Role::Deployer, None), &Tasks::default()).await;
+    let without = Bus::connect(&options(&server, Role::Deployer(None), None), &Tasks::default()).await;
     let error = without.err().unwrap().to_string();
     assert!(error.contains("sealed") && error.contains("--bus-keys"), "{error}");
-    let _deployer = bus(&server, Role::Deployer, keys.path()).await;
+    let _deployer = bus(&server, Role::Deployer(None), keys.path()).await;
     known(&renderer, "deployer").await;
     write(&renderer, [secret("x", MARKER)]).await;
     assert!(with_marker(&dump(server.url()).await).is_empty());
@@ -267,7 +267,7 @@ async fn reads(bus: &Bus, profiles: &[&str]) {
 async fn rows_from_before_during_and_after_a_rotation_are_read_and_the_former_key_goes() {
     let (server, keys) = (Server::start(), tempfile::tempdir().unwrap());
     let renderer = bus(&server, Role::Renderer, keys.path()).await;
-    let deployer = bus(&server, Role::Deployer, keys.path()).await;
+    let deployer = bus(&server, Role::Deployer(None), keys.path()).await;
     let operator = bus(&server, Role::Operator, keys.path()).await;
     known(&renderer, "deployer").await;
     let (store, ended) = (KeyFiles::new(keys.path()), Mutex::new(0));
@@ -291,7 +291,7 @@ async fn rows_from_before_during_and_after_a_rotation_are_read_and_the_former_ke
         let all: Vec<&str> = all.iter().map(String::as_str).chain(["before", "large", "after"]).collect();
         reads(&deployer, &all).await;
         // Somebody who begins now has the new key alone.
-        reads(&bus(&server, Role::Deployer, keys.path()).await, &all).await;
+        reads(&bus(&server, Role::Deployer(None), keys.path()).await, &all).await;
         let nothing = retire(&operator, &store, "deployer", PATIENCE).await.unwrap();
         assert_eq!(nothing, Rotation { key, gone: Vec::new(), rows: 0 });
         assert!(with_marker(&dump(server.url()).await).is_empty());
@@ -308,7 +308,7 @@ async fn rows_from_before_during_and_after_a_rotation_are_read_and_the_former_ke
 async fn a_bus_whose_settings_are_lost_is_sealed_again_and_its_readers_are_known_again() {
     let (server, keys) = (Server::start(), tempfile::tempdir().unwrap());
     let renderer = bus(&server, Role::Renderer, keys.path()).await;
-    let deployer = bus(&server, Role::Deployer, keys.path()).await;
+    let deployer = bus(&server, Role::Deployer(None), keys.path()).await;
     known(&renderer, "deployer").await;
     let before = renderer.incarnation("KV_sluice");
     crate::layout::wipe::wipe(&Connection::plain(server.url()), "KV_sluice").await.unwrap();
@@ -330,7 +330,7 @@ async fn a_bus_whose_settings_are_lost_is_sealed_again_and_its_readers_are_known
 async fn a_stage_whose_keys_are_lost_gets_another_one() {
     let (server, keys) = (Server::start(), tempfile::tempdir().unwrap());
     let renderer = bus(&server, Role::Renderer, keys.path()).await;
-    drop(bus(&server, Role::Deployer, keys.path()).await);
+    drop(bus(&server, Role::Deployer(None), keys.path()).await);
     known(&renderer, "deployer").await;
     let operator = bus(&server, Role::Operator, keys.path()).await;
     let (store, ended) = (KeyFiles::new(keys.path()), Mutex::new(0));
@@ -340,7 +340,7 @@ async fn a_stage_whose_keys_are_lost_gets_another_one() {
         until_rows(&renderer, 1).await;
         let Rotation { gone, rows, .. } = rotate(&operator, &store, "deployer", PATIENCE).await.unwrap();
         assert_eq!((gone, rows), (Vec::new(), 0));
-        reads(&bus(&server, Role::Deployer, keys.path()).await, &["x"]).await;
+        reads(&bus(&server, Role::Deployer(None), keys.path()).await, &["x"]).await;
     };
     tokio::select! {
         () = own(&renderer, vec![secret("x", MARKER)], &mut news, &ended) => unreachable!("it goes on"),
@@ -353,13 +353,13 @@ async fn a_key_that_comes_late_opens_what_could_not_be_read() {
     let (server, keys, behind) =
         (Server::start(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let renderer = bus(&server, Role::Renderer, keys.path()).await;
-    drop(bus(&server, Role::Deployer, keys.path()).await);
+    drop(bus(&server, Role::Deployer(None), keys.path()).await);
     known(&renderer, "deployer").await;
     write(&renderer, [secret("x", MARKER)]).await;
     // Its folder is a copy, which has an older key: a new one is not there yet.
     let copy = KeyFiles::new(behind.path());
     copy.add("deployer", "identity-1", envelope::Identity::generate()).await.unwrap();
-    let deployer = bus(&server, Role::Deployer, behind.path()).await;
+    let deployer = bus(&server, Role::Deployer(None), behind.path()).await;
     let spec = ReadSpec::all("DESIRED-00".into());
     let outputs = Outputs { table: Table::Status, owner: "00".into(), own_rows: Vec::new(), leaves: false };
     let mut watch = SealWatch::of(&deployer, &ShardSpec { outputs, input: Some(spec) }, Vec::new());
@@ -373,7 +373,7 @@ async fn a_key_that_comes_late_opens_what_could_not_be_read() {
 #[tokio::test]
 async fn equal_secrets_are_not_published_twice_by_a_successor() {
     let (server, keys) = (Server::start(), tempfile::tempdir().unwrap());
-    let _deployer = bus(&server, Role::Deployer, keys.path()).await;
+    let _deployer = bus(&server, Role::Deployer(None), keys.path()).await;
     let renderer = bus(&server, Role::Renderer, keys.path()).await;
     known(&renderer, "deployer").await;
     let rows = vec![secret("x", MARKER), secret("y", MARKER)];

@@ -8,14 +8,17 @@
 
 use std::time::Duration;
 
+use async_nats::HeaderMap;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::stream::{DirectGetErrorKind, RawMessageErrorKind, Stream};
+use bytes::Bytes;
 use sluice_protocol::Sequence;
 
 use crate::bus::Bus;
 use crate::error::BusError;
 use crate::layout::streams::Streams;
 use crate::shard::read_spec::ReadSpec;
+use crate::shard::writer::{TTL, ttl};
 
 /// How long the stream's leader may take to answer.
 const ANSWER: Duration = Duration::from_secs(1);
@@ -31,6 +34,51 @@ pub(crate) struct End {
     filters: Vec<String>,
     /// Whether the stream may be asked by its name.
     may_ask: bool,
+    /// Where a mark is written, for who may not ask.
+    mark: Option<Mark>,
+}
+
+/// Where who may read the rows of one cluster only writes a mark: once the reader delivers it, everything before it has come, on
+/// whichever node the reader's consumer is.
+#[derive(Clone, Debug)]
+pub(crate) struct Mark {
+    js: Context,
+    subject: String,
+    ttl: String,
+}
+
+/// What is known of the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing follows.
+    Yes,
+    /// Something follows.
+    No,
+    /// The reader will say so by itself.
+    Later,
+}
+
+// === impl Mark ===
+
+impl Mark {
+    /// Where `spec` says.
+    pub(crate) fn of(bus: &Bus, spec: &ReadSpec) -> Option<Self> {
+        let subject = spec.mark.clone()?;
+        Some(Self { js: bus.js.clone(), subject, ttl: ttl(bus) })
+    }
+
+    /// Writes it anew; its sequence.
+    ///
+    /// # Errors
+    /// When the server does not take it.
+    pub(crate) async fn write(&self) -> Result<Sequence, BusError> {
+        let named = || format!("write the mark {}", self.subject);
+        let mut headers = HeaderMap::new();
+        headers.insert(TTL, self.ttl.clone());
+        let sent = self.js.publish_with_headers(self.subject.clone(), headers, Bytes::new()).await;
+        let stored = sent.map_err(BusError::request(named()))?.await.map_err(BusError::request(named()))?;
+        Ok(Sequence::new(stored.sequence))
+    }
 }
 
 impl End {
@@ -44,7 +92,8 @@ impl End {
         let all = || vec![">".to_owned()];
         let filters = if spec.filters.is_empty() { all() } else { spec.filters.clone() };
         let (js, name, may_ask) = (bus.js.clone(), spec.stream.clone(), bus.may_list_subjects());
-        let end = Self { js, name, stream, created: 0, filters, may_ask };
+        let mark = Mark::of(bus, spec);
+        let end = Self { js, name, stream, created: 0, filters, may_ask, mark };
         Ok(Self { created: end.made_at().await?, ..end })
     }
 
@@ -63,6 +112,17 @@ impl End {
     /// When the stream was made that this is the end of.
     pub(crate) fn created(&self) -> i128 {
         self.created
+    }
+
+    /// Whether nothing follows `sequence`, or the reader will see it.
+    ///
+    /// # Errors
+    /// As [`End::is_at`].
+    pub(crate) async fn find(&self, sequence: Sequence) -> Result<Found, BusError> {
+        match &self.mark {
+            Some(mark) => mark.write().await.map(|_| Found::Later),
+            None => Ok(if self.is_at(sequence).await? { Found::Yes } else { Found::No }),
+        }
     }
 
     /// Whether nothing follows `sequence` now.

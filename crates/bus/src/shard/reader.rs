@@ -27,7 +27,7 @@ use crate::codec::{self, Limit};
 use crate::error::BusError;
 use crate::layout::consumers::Consumer;
 use crate::seal::envelope::KeyId;
-use crate::shard::end::End;
+use crate::shard::end::{End, Mark};
 use crate::shard::late::Late;
 use crate::shard::read_spec::ReadSpec;
 use crate::shard::waiting::Waiter;
@@ -65,7 +65,7 @@ pub enum ReadEvent {
     Sent(Sent),
     /// A message that is no row; why.
     Malformed(String, String),
-    /// Everything that was there at a time since this sequence has been delivered. Comes once.
+    /// Everything that was there at a time since this sequence has been delivered. Comes once, and whenever a mark comes.
     CaughtUp(Sequence),
 }
 
@@ -133,7 +133,8 @@ impl Reader {
             if self.pending == 0 && !self.caught_up && (self.spec.log || self.spec.estimated) {
                 return Some(self.at_end());
             }
-            if self.pending == 0 && !self.caught_up && self.spec.until.is_empty() {
+            if self.pending == 0 && !self.caught_up && self.spec.until.is_empty() && self.spec.mark.is_none()
+            {
                 match self.end.is_at(self.sequence).await {
                     Ok(true) => return Some(self.at_end()),
                     Ok(false) => self.pending = 1,
@@ -253,6 +254,9 @@ impl Reader {
             inactive_threshold: FORGET,
             ..pull::Config::default()
         };
+        if let Some(mark) = Mark::of(&self.bus, &self.spec).filter(|_| !self.caught_up) {
+            self.spec.until = self.spec.mark.clone().into_iter().zip([mark.write().await?]).collect();
+        }
         let js = &self.bus.js;
         let stream = js.get_stream_no_info(&self.spec.stream).await.map_err(BusError::request(named()))?;
         let consumer = stream.create_consumer(config).await.map_err(BusError::request(named()))?;
@@ -291,6 +295,11 @@ impl Reader {
                 return Some(self.at_end());
             }
             self.spec.until.swap_remove(come);
+        }
+        if self.spec.mark.as_deref() == Some(&*message.subject) {
+            (self.sequence, self.pending) = (sequence, pending);
+            // One that was written before this reading says nothing.
+            return self.caught_up.then_some(ReadEvent::CaughtUp(sequence));
         }
         if self.spec.log {
             let time = i64::try_from(info.published.unix_timestamp_nanos() / 1000).unwrap_or(i64::MAX);

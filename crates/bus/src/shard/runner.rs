@@ -17,7 +17,7 @@ use crate::layout::incarnation_watch::IncarnationWatch;
 use crate::membership::Lease;
 use crate::seal::SealWatch;
 use crate::shard::alarm::Alarm;
-use crate::shard::end::End;
+use crate::shard::end::{End, Found};
 use crate::shard::fence::Fence;
 use crate::shard::heads::{Heads, OwnRows};
 use crate::shard::input::{self, Inner, READ_AHEAD, send};
@@ -299,9 +299,10 @@ where
         let Some(end) = self.end.clone() else { return };
         let sender = self.sender.clone();
         self.tasks.spawn(Once::InputEnd, async move {
-            let event = match end.is_at(after).await {
-                Ok(true) => Event::CaughtUp(after),
-                Ok(false) => Event::More,
+            let event = match end.find(after).await {
+                Ok(Found::Yes) => Event::CaughtUp(after),
+                Ok(Found::Later) => return sluice_tasks::End::Done,
+                Ok(Found::No) => Event::More,
                 // The owner asks again.
                 Err(error) => {
                     tracing::debug!(%error, "the end of the input is not known now");

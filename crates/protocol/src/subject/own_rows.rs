@@ -19,12 +19,28 @@ pub fn matcher(shard: Shard) -> Vec<String> {
 /// The rows of the renderer of one shard.
 pub fn renderer(shard: Shard) -> Vec<String> {
     let (table, shard) = (Table::Desired.name(), shard_token(shard));
-    vec![format!("{table}.{{}}.*.{shard}.*"), format!("{table}.{{}}.~complete.{shard}")]
+    vec![
+        format!("{table}.{{}}.*.{shard}.*"),
+        format!("{table}.{{}}.~complete.{shard}"),
+        // For deployers that are in their cluster.
+        format!("{table}.{{}}.*.~complete.{shard}"),
+    ]
 }
 
 /// The rows of the deployer of one shard.
 pub fn deployer(shard: Shard) -> Vec<String> {
     vec![format!("{}.{}.>", Table::Status.name(), shard_token(shard))]
+}
+
+/// The rows of the deployer that is in a cluster.
+pub fn deployer_of(cluster: &ClusterRef) -> Vec<String> {
+    vec![format!("{}.*.{}.>", Table::Status.name(), cluster_token(cluster))]
+}
+
+/// What deployers that are in their clusters show.
+pub fn shown() -> Vec<String> {
+    let filter = |what: super::Shown| format!("{}.*.*.{}.*", Table::Status.name(), what.token());
+    super::Shown::ALL.into_iter().map(filter).collect()
 }
 
 /// The changes of one cluster in one shard.

@@ -2,17 +2,20 @@
 
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId};
 
-use super::{Subject, Table};
+use super::{Shown, Subject, Table, is_of_cluster};
 use crate::Shard;
 use crate::token;
 
 pub(super) fn subject(tokens: &[&str]) -> Option<Subject> {
     let (&[table, shard, cluster], rest) = tokens.split_first_chunk::<3>()?;
     let (table, shard) = (Table::parse(table)?, parse_shard(shard)?);
-    let fence = |owner: &str| Some(Subject::Owner { table, shard, owner: token::read(owner)? });
+    let fence = |owner: &str, is_in_cluster| {
+        let owner = token::read(owner).filter(|owner| is_of_cluster(table, owner) == is_in_cluster)?;
+        Some(Subject::Owner { table, shard, owner })
+    };
     match (table, cluster, rest) {
-        (Table::Changes, owner, ["~owner"]) => return fence(owner),
-        (Table::Reports | Table::Desired | Table::Status, "~owner", [owner]) => return fence(owner),
+        (Table::Changes | Table::Status, owner, ["~owner"]) => return fence(owner, true),
+        (Table::Reports | Table::Desired | Table::Status, "~owner", [owner]) => return fence(owner, false),
         (Table::Desired, "~complete", [origin]) => {
             return Some(Subject::AllDesired { shard, origin: parse_shard(origin)? });
         }
@@ -21,9 +24,10 @@ pub(super) fn subject(tokens: &[&str]) -> Option<Subject> {
     let cluster: ClusterRef = token::read(cluster)?.parse().ok()?;
     match (table, rest) {
         (Table::Changes, ["~complete"]) => Some(Subject::Complete { table, shard, cluster, origin: None }),
-        (Table::Reports, ["~complete", origin]) => {
+        (Table::Reports | Table::Desired, ["~complete", origin]) => {
             Some(Subject::Complete { table, shard, cluster, origin: Some(parse_shard(origin)?) })
         }
+        (Table::Desired, ["~mark"]) => Some(Subject::Mark { shard, cluster }),
         (Table::Changes, [viewer, object @ ..]) => Some(Subject::Change {
             shard,
             cluster,
@@ -41,6 +45,12 @@ pub(super) fn subject(tokens: &[&str]) -> Option<Subject> {
             shard,
             cluster,
             origin: parse_shard(origin)?,
+            profile: parse_profile(profile)?,
+        }),
+        (Table::Status, [what, profile]) if what.starts_with('~') => Some(Subject::Shown {
+            shard,
+            cluster,
+            what: Shown::ALL.into_iter().find(|one| one.token() == *what)?,
             profile: parse_profile(profile)?,
         }),
         (Table::Status, [origin, profile]) => Some(Subject::Status {

@@ -87,7 +87,7 @@ fn the_channel_of_a_cloud_event_is_what_follows_its_cluster() {
 fn any_subject() -> impl Strategy<Value = Subject> {
     let text = "[a-z.*>~% -]{0,8}";
     let name = "[a-z][a-z.*>~% -]{0,8}";
-    (0..120_u16, 0..120_u16, name, text, name, 0..8_usize).prop_map(|(shard, origin, a, b, c, form)| {
+    (0..120_u16, 0..120_u16, name, text, name, 0..13_usize).prop_map(|(shard, origin, a, b, c, form)| {
         let registered = ClusterRef::sveltos(a.clone(), c.clone());
         let cluster = if origin % 5 == 0 { ClusterRef::management() } else { registered };
         let [shard, origin] = [shard, origin].map(Shard::new);
@@ -104,6 +104,13 @@ fn any_subject() -> impl Strategy<Value = Subject> {
             4 => Subject::Owner { table: Table::Desired, shard, owner: a },
             5 => Subject::Owner { table: Table::Changes, shard, owner: a },
             6 => Subject::AllDesired { shard, origin },
+            7 => Subject::Owner { table: Table::Status, shard, owner: a },
+            8 => Subject::Complete { table: Table::Desired, shard, cluster, origin: Some(origin) },
+            9 => Subject::Mark { shard, cluster },
+            10 => Subject::Shown { shard, cluster, what: Shown::Report, profile: ProfileId::new(b, c) },
+            11 => {
+                Subject::Shown { shard, cluster, what: Shown::Configuration, profile: ProfileId::new("", "") }
+            }
             _ => Subject::Complete { table: Table::Reports, shard, cluster, origin: Some(origin) },
         }
     })

@@ -95,6 +95,7 @@ fn a_renderer_owns_what_it_has_made_in_every_shard() {
     for subject in [
         desired(&cluster("a"), Shard::new(12), profile.clone()),
         Subject::AllDesired { shard: Shard::new(2), origin: Shard::new(12) },
+        complete(Table::Desired, &cluster("a"), Some(Shard::new(12))),
     ] {
         assert!(any_selects(&renderer(Shard::new(12)), &subject), "{subject}");
         assert!(!any_selects(&renderer(Shard::new(1)), &subject), "{subject}");
@@ -116,6 +117,22 @@ fn a_deployer_owns_all_of_its_shard() {
     assert!(
         any_selects(&deployer(Shard::new(5)), &status) && !any_selects(&deployer(Shard::new(1)), &status)
     );
+}
+
+#[test]
+fn the_deployer_in_a_cluster_owns_what_it_says_and_shows_of_it_and_nothing_of_others() {
+    let of = |name: &str| {
+        let (shard, cluster, profile) = (Shard::new(5), cluster(name), ProfileId::cluster("p"));
+        let shown =
+            Subject::Shown { shard, cluster: cluster.clone(), what: super::super::Shown::Summary, profile };
+        let fence = Subject::fence(Table::Status, 0, &cluster.to_string());
+        let (origin, profile) = (Shard::new(1), ProfileId::cluster("p"));
+        [Subject::Status { shard, cluster, origin, profile }, shown, fence]
+    };
+    let filters = deployer_of(&cluster("a"));
+    assert!(of("a").iter().all(|subject| any_selects(&filters, subject)));
+    assert!(!of("b").iter().any(|subject| any_selects(&filters, subject)));
+    assert!(any_selects(&shown(), &of("a")[1]) && !any_selects(&shown(), &of("a")[0]));
 }
 
 #[test]
