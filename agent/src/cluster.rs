@@ -61,7 +61,8 @@ pub async fn run(context: Context, feed: ClusterFeed, only: Option<ClusterRef>) 
         let left_alone = own_agents.as_ref().map(OwnAgents::clusters).unwrap_or_default();
         let served = |cluster: &ClusterRef| match &only {
             Some(only) => only == cluster,
-            None => !left_alone.contains(cluster),
+            // Nobody reaches one that pulls from outside.
+            None => !left_alone.contains(cluster) && !feed.get(cluster).is_some_and(|access| access.pulls),
         };
         let registered: BTreeSet<_> = feed.keys().into_iter().collect();
         let left = left(&registered);

@@ -147,7 +147,8 @@ mod tests {
     #[test]
     fn a_cluster_is_named_once() {
         let twice = cluster("a/b").unwrap();
-        let users = Users { clusters: vec![twice.clone(), twice], shards: 1, nkeys: None };
+        let users =
+            Users { clusters: vec![twice.clone(), twice], pulling: Vec::new(), shards: 1, nkeys: None };
         assert!(users.text().unwrap_err().to_string().contains("twice"));
     }
 }

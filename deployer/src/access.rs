@@ -10,7 +10,7 @@ use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{About, Problem, Shard};
 use sluice_runtime::{Access, Reporter};
 use sluice_tasks::End;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::api::Site;
 use crate::shard::Shared;
@@ -24,15 +24,16 @@ pub(crate) async fn follow(
     sites: mpsc::UnboundedSender<(ClusterRef, Option<Arc<Site>>)>,
     reporter: Reporter,
 ) -> End {
-    let (mut accesses, mut renewed) = (shared.feed.subscribe(), shared.renewed.clone());
-    // The management cluster needs no registration, and nobody can pause it.
-    renewed.mark_changed();
+    let mut accesses = shared.feed.subscribe();
+    // The management cluster needs no registration, and nobody can pause it. Who is in a cluster does not reach it.
+    let mut renewed = shared.outside.as_ref().map(|outside| outside.renewed.clone());
+    renewed.iter_mut().for_each(watch::Receiver::mark_changed);
     let mut teller = Teller { shared, shard, sender, sites, reporter, told: HashMap::new() };
     let mut listed = false;
     loop {
         let goes_on = tokio::select! {
             biased;
-            Ok(()) = renewed.changed() => teller.management(),
+            () = changed(&mut renewed) => teller.management(),
             access = next(&mut accesses, &mut listed, &teller.sender) => match access {
                 Some(access) => teller.access(access).await,
                 None => return End::Early,
@@ -68,14 +69,15 @@ impl Teller {
 
     fn management(&self) -> bool {
         let management = ClusterRef::management();
-        let site = Some(self.shared.management.clone());
+        let site = self.shared.outside.as_ref().map(|outside| outside.management.clone());
         !self.is_here(&management)
             || self.tell(management.clone(), site, ExternalInput::Reachable(management, None))
     }
 
     async fn access(&mut self, access: Access) -> bool {
-        let Access { cluster, kubeconfig, trust, paused, checks, .. } = access;
-        if !self.is_here(&cluster) {
+        let Access { cluster, kubeconfig, trust, paused, pulls, checks, .. } = access;
+        // One that pulls is left to its own deployer.
+        if !self.is_here(&cluster) || pulls && self.shared.outside.is_some() {
             return true;
         }
         let is_registered = kubeconfig.is_some();
@@ -111,6 +113,16 @@ impl Teller {
         };
         self.tell(cluster, site, input)
     }
+}
+
+/// Waits until the management cluster is another one.
+async fn changed(renewed: &mut Option<watch::Receiver<u64>>) {
+    if let Some(renewed) = renewed
+        && renewed.changed().await.is_ok()
+    {
+        return;
+    }
+    std::future::pending().await
 }
 
 /// The next registration that is another one. When all that were there have been told, the core hears of it: the feed is in step

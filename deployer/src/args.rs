@@ -9,7 +9,7 @@ use sluice_kube::management_client;
 use sluice_kube::outside::OwnHosts;
 use sluice_protocol::Role;
 use sluice_runtime::{
-    AccessArgs, CommonArgs, Context, ForgetArgs, LogArgs, LogFormat, OnboardArgs, access_feed_of,
+    AccessArgs, CommonArgs, Context, ForgetArgs, InsideArgs, LogArgs, LogFormat, OnboardArgs, access_feed_of,
     stop_on_signals,
 };
 
@@ -43,6 +43,9 @@ pub struct Args {
     #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
     metric_hosts: Vec<String>,
 
+    #[command(flatten)]
+    inside: InsideArgs,
+
     /// Kubeconfig of the management cluster, where registrations and kubeconfigs are.
     #[arg(long, env = "KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
@@ -64,6 +67,13 @@ impl Args {
             metric_hosts: Arc::new(OwnHosts::named("--metric-hosts", self.metric_hosts)),
         };
         let tasks = stop_on_signals();
+        if let Some(cluster) = self.inside.only()? {
+            let kubeconfig = self.inside.kubeconfig()?.context(
+                "--cluster: a deployer of one cluster is in it; add --in-cluster, or --cluster-kubeconfig",
+            )?;
+            let context = Context::start(Role::Deployer(Some(cluster.clone())), &self.common, &tasks).await?;
+            return crate::run_inside(context.forgets(self.forget), cluster, &kubeconfig, settings).await;
+        }
         let client = management_client(self.kubeconfig.as_deref()).await?;
         let context = Context::start(Role::Deployer(None), &self.common, &tasks).await?;
         let feed = access_feed_of(&context, &client, self.access.accepted(self.onboarding), None);

@@ -13,10 +13,11 @@ mod reload;
 mod restores;
 mod running;
 mod shard;
+mod shown;
 mod sites;
 mod tenants;
 mod tokens;
 
 pub use args::Args;
-pub use shard::{Settings, run};
+pub use shard::{Settings, run, run_inside};
 pub use sluice_deployer_core::PruneGuard;

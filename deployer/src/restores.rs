@@ -23,7 +23,7 @@ const AT_ONCE: usize = 64;
 /// server from now on: its shard reads its inventories, and deploys what lacks.
 pub(crate) async fn follow(
     sites: Sites,
-    management: Arc<Site>,
+    management: Option<Arc<Site>>,
     feed: ClusterFeed,
     renewed: Arc<watch::Sender<u64>>,
     stop: CancellationToken,
@@ -32,7 +32,9 @@ pub(crate) async fn follow(
         if stop.run_until_cancelled(round(&sites, &feed)).await.is_none() {
             break;
         }
-        if management.is_back().await {
+        if let Some(management) = &management
+            && management.is_back().await
+        {
             tracing::warn!("the management cluster went back; what is deployed to it is compared anew");
             renewed.send_modify(|number| *number += 1);
         }
@@ -82,6 +84,7 @@ mod tests {
             kubeconfig: Some(Ok(kubeconfig.clone())),
             trust,
             paused: false,
+            pulls: false,
             checks: None,
             renewal: None,
         };

@@ -6,18 +6,22 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use kube::Client;
+use serde_json::Value;
 use sluice_api::model::{Check, ClusterCheck};
-use sluice_api::{ClusterRef, Gvk, ServiceAccount};
-use sluice_bus::{Effects, Lease, MEMBER_TTL, Outputs, ReadSpec, ShardSpec, Supervisor, Tally, drive};
+use sluice_api::{ClusterRef, Gvk, ObjectKey, ServiceAccount};
+use sluice_bus::{
+    Effects, Lease, MEMBER_TTL, Membership, Outputs, ReadSpec, ShardSpec, Supervisor, Tally, drive,
+    interest_feed_of,
+};
 use sluice_deployer_core::{
     CheckId, Class, Config, Configuration, Deployer, Effect, ExternalInput, Failure, PruneGuard, Reply,
-    Request, cluster_configuration, cluster_report, cluster_summary,
+    Request, Serves, cluster_configuration, cluster_report, cluster_summary,
 };
 use sluice_kube::definitions;
 use sluice_kube::outside::OwnHosts;
-use sluice_protocol::subject::own_rows;
-use sluice_protocol::{CallId, Incarnation, Shard, Stop, Table};
-use sluice_runtime::{ClusterFeed, Context, Metrics, Projector, Reporter, count_shards};
+use sluice_protocol::subject::{cluster_shard, own_rows};
+use sluice_protocol::{CallId, Incarnation, Role, Shard, Stop, Table};
+use sluice_runtime::{ClusterFeed, Context, Metrics, Projector, Reporter, count_shards, registered_access};
 use sluice_tasks::{End, Group, Kept, Once};
 use tokio::sync::{mpsc, watch};
 
@@ -26,7 +30,7 @@ use crate::checks::{Asking, Guard, Jobs, Turns};
 use crate::own;
 use crate::running::Running;
 use crate::sites::Sites;
-use crate::{access, drift, reload, restores, tokens};
+use crate::{access, drift, reload, restores, shown, tokens};
 
 /// What every shard needs.
 #[derive(Clone)]
@@ -34,12 +38,21 @@ pub(crate) struct Shared {
     pub(crate) context: Context,
     pub(crate) feed: ClusterFeed,
     pub(crate) sites: Sites,
-    pub(crate) management: Arc<Site>,
-    /// Changes when the management cluster went back.
-    pub(crate) renewed: watch::Receiver<u64>,
-    pub(crate) projector: Projector,
+    /// What only those have who are outside of their clusters.
+    pub(crate) outside: Option<Outside>,
+    /// The cluster that this process is in.
+    only: Option<ClusterRef>,
     turns: Turns,
     settings: Settings,
+}
+
+/// The management cluster.
+#[derive(Clone)]
+pub(crate) struct Outside {
+    pub(crate) management: Arc<Site>,
+    /// Changes when it went back.
+    pub(crate) renewed: watch::Receiver<u64>,
+    pub(crate) projector: Projector,
 }
 
 /// How a deployer works.
@@ -67,31 +80,111 @@ pub async fn run(
         context: context.clone(),
         feed: feed.clone(),
         sites: Sites::default(),
-        management: Site::management(management.clone()),
-        renewed,
-        projector: Projector::start(&context, management, "sluice-deployer"),
+        outside: Some(Outside {
+            management: Site::management(management.clone()),
+            renewed,
+            projector: Projector::start(&context, management, "sluice-deployer"),
+        }),
+        only: None,
         turns: Turns::default(),
         settings,
     };
-    context.wait_for("the registered clusters", async move { feed.synced().await });
-    let (all, renew, stop) = (shared.clone(), Arc::new(renew), context.tasks.stop().clone());
-    context.tasks.keep(Kept::Restores, move || {
-        let (sites, management, feed) = (all.sites.clone(), all.management.clone(), all.feed.clone());
-        restores::follow(sites, management, feed, renew.clone(), stop.clone())
-    });
-    let tally = Tally::default();
-    count_shards(&context, &tally);
+    watch_restores(&shared, renew);
     let shards = context.bus.shards();
     let keys = move || Shard::all(shards).map(own_rows::shard_token).collect();
-    let work = move |key: String, lease: Lease| deploy_shard(shared.clone(), lease, key);
+    work(shared, membership, keys).await
+}
+
+// D-0214: a cluster that pulls has a deployer of its own.
+/// The same in a cluster, which `kubeconfig` reaches, for this one alone: it needs nothing but the bus.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_inside(
+    context: Context,
+    cluster: ClusterRef,
+    kubeconfig: &str,
+    settings: Settings,
+) -> anyhow::Result<()> {
+    let membership = context.join(&Role::Deployer(Some(cluster.clone())).group())?;
+    let interests = interest_feed_of(&context.bus, &cluster, context.tasks.stop().clone());
+    let feed = registered_access(&interests, &context.tasks, &cluster, kubeconfig);
+    let shared = Shared {
+        context: context.clone(),
+        feed,
+        sites: Sites::default(),
+        outside: None,
+        only: Some(cluster.clone()),
+        turns: Turns::default(),
+        settings,
+    };
+    watch_restores(&shared, watch::channel(0).0);
+    work(shared, membership, move || vec![cluster.to_string()]).await
+}
+
+/// Sees that clusters were restored from a backup.
+fn watch_restores(shared: &Shared, renew: watch::Sender<u64>) {
+    let (all, renew, stop) = (shared.clone(), Arc::new(renew), shared.context.tasks.stop().clone());
+    shared.context.tasks.keep(Kept::Restores, move || {
+        let management = all.outside.as_ref().map(|outside| outside.management.clone());
+        restores::follow(all.sites.clone(), management, all.feed.clone(), renew.clone(), stop.clone())
+    });
+}
+
+/// Works on shards, or on the one cluster, until the context stops.
+async fn work(
+    shared: Shared,
+    membership: Membership,
+    keys: impl Fn() -> Vec<String> + Send + 'static,
+) -> anyhow::Result<()> {
+    let (context, feed) = (shared.context.clone(), shared.feed.clone());
+    context.wait_for("the registered clusters", async move { feed.synced().await });
+    let tally = Tally::default();
+    count_shards(&context, &tally);
+    let work = move |key: String, lease: Lease| deploy(shared.clone(), lease, key);
     Supervisor::new(&context.tasks, membership, tally).run(keys, work).await;
     Ok(context.tasks.verdict()?)
 }
 
-async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
-    let shard = key.parse::<Shard>().ok()?;
+/// What one owner works on.
+pub(crate) struct Piece {
+    shard: Shard,
+    pub(crate) serves: Serves,
+    spec: ShardSpec,
+}
+
+impl Piece {
+    /// A shard, or the cluster that this process is in.
+    fn of(shared: &Shared, key: String) -> Option<Self> {
+        let shards = shared.context.bus.shards();
+        let Some(cluster) = shared.only.clone() else {
+            let shard = key.parse::<Shard>().ok()?;
+            let others = shown::pulling(&shared.feed, shard, shards);
+            let input = ReadSpec::all(Table::Desired.stream(shard));
+            return Some(Self {
+                serves: Serves { only: None, others },
+                spec: spec(key, own_rows::deployer(shard), input),
+                shard,
+            });
+        };
+        let shard = cluster_shard(&cluster, shards);
+        let input = ReadSpec::of_cluster(&cluster, shard);
+        let spec = spec(key, own_rows::deployer_of(&cluster), input);
+        Some(Self { shard, serves: Serves { only: Some(cluster), ..Serves::default() }, spec })
+    }
+}
+
+fn spec(owner: String, own_rows: Vec<String>, input: ReadSpec) -> ShardSpec {
+    ShardSpec {
+        outputs: Outputs { table: Table::Status, owner, own_rows, leaves: false },
+        input: Some(input),
+    }
+}
+
+async fn deploy(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
     let bus = &shared.context.bus;
     shared.feed.synced().await;
+    let Piece { shard, serves, spec } = Piece::of(&shared, key.clone())?;
     // Unbounded: at most one answer for each call in flight, and those are limited for each cluster.
     let (sender, externals) = mpsc::unbounded_channel();
     let (accesses, changes) = mpsc::unbounded_channel();
@@ -101,26 +194,27 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         Once::Access,
         access::follow(shared.clone(), shard, sender.clone(), accesses, reporter.clone()),
     );
-    let (all, held, told) = (shared.clone(), lease.clone(), reporter.clone());
-    tasks.keep(Kept::Tokens, move || tokens::follow(all.clone(), shard, held.clone(), told.clone()));
-    let input = ReadSpec::all(Table::Desired.stream(shard));
-    let incarnation = bus.incarnation(&input.stream);
-    let spec = ShardSpec {
-        outputs: Outputs {
-            table: Table::Status,
-            owner: key,
-            own_rows: own_rows::deployer(shard),
-            leaves: false,
-        },
-        input: Some(input),
-    };
-    let core = core(&shared, shard, incarnation);
+    let is_other = shown::others(&shared, shard, serves.others.clone());
+    if let Some(outside) = shared.outside.clone() {
+        let (all, held, told, of) = (shared.clone(), lease.clone(), reporter.clone(), outside.clone());
+        tasks.keep(Kept::Tokens, move || {
+            tokens::follow(all.clone(), of.clone(), shard, held.clone(), told.clone())
+        });
+        if !serves.others.is_empty() {
+            let (bus, others) = (bus.clone(), serves.others.clone());
+            tasks.keep(Kept::Shown, move || {
+                shown::project(bus.clone(), shard, others.clone(), outside.projector.clone())
+            });
+        }
+    }
+    let incarnation = bus.incarnation(&Table::Desired.stream(shard));
+    let core = core(&shared, shard, serves, incarnation);
     let observer = reporter.clone();
     let lost = tasks.lost();
     let mut effects = Shell {
         lease: lease.clone(),
         metrics: shared.context.metrics.clone(),
-        projector: shared.projector.clone(),
+        projector: shared.outside.as_ref().map(|outside| outside.projector.clone()),
         sites: HashMap::new(),
         kinds: Running::default(),
         checks: Running::default(),
@@ -129,7 +223,10 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         sources: Running::default(),
         turns: shared.turns.clone(),
         metric_hosts: shared.settings.metric_hosts.clone(),
-        configurations: write_configurations(shared.projector.clone(), &tasks),
+        configurations: shared
+            .outside
+            .as_ref()
+            .map(|outside| write_configurations(outside.projector.clone(), &tasks)),
         changes,
         sender,
         reporter,
@@ -138,17 +235,20 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     let stopped = tokio::select! {
         stopped = drive(bus, &lease, &spec, core, externals, &mut effects, &observer) => stopped,
         () = lost => Some(Stop::Failed),
+        // It begins again with what is its own then.
+        () = is_other => None,
     };
     tracing::info!(shard = shard.get(), ?stopped, "a deployer shard has ended");
     stopped
 }
 
 /// What decides for a shard, whose input has this incarnation.
-fn core(shared: &Shared, shard: Shard, input: Incarnation) -> Deployer {
+fn core(shared: &Shared, shard: Shard, serves: Serves, input: Incarnation) -> Deployer {
     Deployer::new(Config {
         shard,
         shards: shared.context.bus.shards(),
         input,
+        serves,
         former_calls: i64::try_from((TIMEOUT + MEMBER_TTL).as_micros()).unwrap_or(i64::MAX),
         prune_guard: shared.settings.prune_guard,
         forget_after: i64::try_from(shared.context.forget_after.as_micros()).unwrap_or(i64::MAX),
@@ -172,7 +272,8 @@ fn write_configurations(projector: Projector, tasks: &Group) -> mpsc::UnboundedS
 struct Shell {
     lease: Lease,
     metrics: Metrics,
-    projector: Projector,
+    /// Who is in its cluster has none, nor the next: what people see goes out as rows.
+    projector: Option<Projector>,
     sites: HashMap<ClusterRef, Arc<Site>>,
     /// Watches of the definitions of kinds.
     kinds: Running<()>,
@@ -185,7 +286,7 @@ struct Shell {
     sources: Running<Gvk>,
     turns: Turns,
     metric_hosts: Arc<OwnHosts>,
-    configurations: mpsc::UnboundedSender<Configuration>,
+    configurations: Option<mpsc::UnboundedSender<Configuration>>,
     changes: mpsc::UnboundedReceiver<(ClusterRef, Option<Arc<Site>>)>,
     sender: mpsc::UnboundedSender<ExternalInput>,
     reporter: Reporter,
@@ -194,6 +295,12 @@ struct Shell {
 }
 
 impl Shell {
+    fn project(&self, (key, object): (ObjectKey, Option<Value>)) {
+        if let Some(projector) = &self.projector {
+            projector.project(key, object);
+        }
+    }
+
     /// The core knows of one change more: what it asks for from now on goes there, and not before.
     fn switch(&mut self, cluster: &ClusterRef) {
         self.kinds.end_all(cluster);
@@ -323,17 +430,15 @@ impl Effects<Deployer> for Shell {
             }
             Effect::EndWatchSources(cluster, gvk) => self.sources.end(&cluster, &gvk),
             Effect::Summary(summary) => {
-                let (key, object) = cluster_summary(&summary);
-                self.projector.project(key, object);
+                self.project(cluster_summary(&summary));
             }
             Effect::Configuration(configuration) => {
-                if self.configurations.send(configuration).is_err() {
+                if self.configurations.as_ref().is_some_and(|sender| sender.send(configuration).is_err()) {
                     tracing::debug!("the shard has ended");
                 }
             }
             Effect::Report(report) => {
-                let (key, object) = cluster_report(&report);
-                self.projector.project(key, object);
+                self.project(cluster_report(&report));
             }
             Effect::Problem(problem) => self.reporter.problem(problem),
             Effect::Journal(line) => self.reporter.record(line),

@@ -22,7 +22,7 @@ use sluice_protocol::{About, Problem, Shard};
 use sluice_runtime::{Access, Reporter};
 use sluice_tasks::End;
 
-use crate::shard::Shared;
+use crate::shard::{Outside, Shared};
 
 mod renew;
 
@@ -37,15 +37,22 @@ type Ended = (ClusterRef, Result<TokenLife, String>);
 /// The clusters of a shard.
 struct Tokens {
     shared: Shared,
+    outside: Outside,
     shard: Shard,
     reporter: Reporter,
     renewals: Renewals,
 }
 
 /// Renews the tokens of this shard's clusters when they are due, for as long as `lease` is held.
-pub(crate) async fn follow(shared: Shared, shard: Shard, lease: Lease, reporter: Reporter) -> End {
+pub(crate) async fn follow(
+    shared: Shared,
+    outside: Outside,
+    shard: Shard,
+    lease: Lease,
+    reporter: Reporter,
+) -> End {
     let mut accesses = shared.feed.subscribe();
-    let mut tokens = Tokens { shared, shard, reporter, renewals: Renewals::default() };
+    let mut tokens = Tokens { shared, outside, shard, reporter, renewals: Renewals::default() };
     let (mut running, mut waiting) = (FuturesUnordered::new(), Vec::new());
     loop {
         tokio::select! {
@@ -98,7 +105,7 @@ impl Tokens {
         renewal: TokenRenewal,
         lease: Lease,
     ) -> impl Future<Output = Ended> + use<> {
-        let (management, access) = (self.shared.management.client(), self.shared.feed.get(&cluster));
+        let (management, access) = (self.outside.management.client(), self.shared.feed.get(&cluster));
         async move {
             let Some(access) = access else { return (cluster, Err(renew::GONE.to_owned())) };
             let renew =
@@ -116,7 +123,7 @@ impl Tokens {
         {
             let at = Timestamp::from_second(now.div_euclid(1_000_000)).unwrap_or_default();
             let status = json!({"lastReconciledTokenRequestAt": at.to_string()});
-            self.shared.projector.project_status(key, status, None);
+            self.outside.projector.project_status(key, status, None);
         }
         // Of a cluster that has gone in between nothing is wrong.
         if self.shared.feed.get(&cluster).is_some_and(|access| access.renewal.is_some()) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sluice_bus::{Bus, Feed, Follower, ReadEvent};
-use sluice_protocol::subject::NameHash;
+use sluice_protocol::subject::{NameHash, own_rows};
 use sluice_protocol::{Row, Shard, Subject, Table};
 use sluice_status_core::concerned_by_row;
 use tokio_util::sync::CancellationToken;
@@ -24,7 +24,9 @@ struct Rows;
 
 /// Follows the table until `stop`.
 pub(crate) fn follow(bus: &Bus, stop: CancellationToken) -> Statuses {
-    sluice_bus::follow::<Rows>(bus, Table::Status.stream(Shard::FIRST), Vec::new(), stop)
+    // Not what deployers show that are in their clusters.
+    let of_profiles = vec![own_rows::of_profiles(Table::Status, None, None, None)];
+    sluice_bus::follow::<Rows>(bus, Table::Status.stream(Shard::FIRST), of_profiles, stop)
 }
 
 impl Follower for Rows {

@@ -36,7 +36,7 @@ pub use bare::{BareForm, BareRun, bare_loop};
 pub use buckets::cloud_events::{Message, read_cloud_events, send_cloud_event};
 pub use buckets::feed::Feed;
 pub use buckets::follow::{Follower, follow};
-pub use buckets::interest::{InterestRemover, InterestWriter, interest_feed, interest_feed_of};
+pub use buckets::interest::{InterestFeed, InterestRemover, InterestWriter, interest_feed, interest_feed_of};
 pub use buckets::journal::{Journal, journal};
 pub use buckets::problems::{ProblemSource, Problems, problem_feed};
 pub use bus::Bus;

@@ -42,6 +42,7 @@ pub(crate) fn deploy(rows: Vec<Row>, clusters: &[ClusterRef], begin: Begin) -> D
         shards: 1,
         input: Incarnation::NONE,
         former_calls: i64::MAX / 4,
+        serves: sluice_deployer_core::Serves::default(),
         prune_guard: None,
         forget_after: i64::MAX,
     });

@@ -17,6 +17,9 @@ pub struct Interest {
     pub revision: Revision,
     /// The EventSources, by name.
     pub sources: Vec<Source>,
+    /// What the registration of a cluster that pulls says of it, for the deployer in it: `metadata` and `spec`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registration: Option<Arc<Value>>,
     /// Whether the cluster is no longer registered, and has not been for a while: everything of it goes. Its agent takes this row
     /// away last.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -98,6 +101,16 @@ impl Interest {
     /// The row that should follow this one for `wanted` (name and manifest, sorted by name); `None` when it
     /// would say the same. `now` is the least revision of this time. No row has [`Revision::NONE`].
     pub fn next(previous: Option<&Self>, wanted: Vec<(String, Arc<Value>)>, now: Revision) -> Option<Self> {
+        Self::next_of(previous, wanted, None, now)
+    }
+
+    /// The same for a cluster whose deployer is in it, and must know this of its registration.
+    pub fn next_of(
+        previous: Option<&Self>,
+        wanted: Vec<(String, Arc<Value>)>,
+        registration: Option<Arc<Value>>,
+        now: Revision,
+    ) -> Option<Self> {
         let revision = previous.map_or(Revision::NONE, |row| row.revision).next().max(now);
         // Both are sorted: one walk over them finds each.
         let mut known = previous.into_iter().flat_map(|row| &row.sources).peekable();
@@ -106,14 +119,16 @@ impl Interest {
             let same = known.next_if(|source| source.name == name && source.manifest == manifest);
             Source { changed: same.map_or(revision, |source| source.changed), name, manifest }
         };
-        let next = Self { revision, sources: wanted.into_iter().map(source).collect(), gone: false };
-        let unchanged = previous.is_some_and(|row| row.sources == next.sources && !row.gone);
+        let sources = wanted.into_iter().map(source).collect();
+        let next = Self { revision, sources, registration, gone: false };
+        let is_same = |row: &Self| row.sources == next.sources && row.registration == next.registration;
+        let unchanged = previous.is_some_and(|row| is_same(row) && !row.gone);
         (!unchanged).then_some(next)
     }
 
     /// The row of a cluster that is no longer registered.
     pub fn of_gone(revision: Revision) -> Self {
-        Self { revision, sources: Vec::new(), gone: true }
+        Self { revision, gone: true, ..Self::default() }
     }
 
     /// The same sources under a later revision than `there`, which is that of a row that cannot be read: what changed since

@@ -139,9 +139,9 @@ impl Shown {
     /// Its token.
     pub fn token(self) -> &'static str {
         match self {
-            Self::Summary => "~summary",
-            Self::Configuration => "~configuration",
-            Self::Report => "~report",
+            Self::Summary => "summary",
+            Self::Configuration => "configuration",
+            Self::Report => "report",
         }
     }
 }
@@ -432,7 +432,8 @@ impl fmt::Display for Subject {
                 }
             }
             Self::Shown { what, profile, .. } => {
-                out.push('.');
+                // One token more than the rows of profiles have: who reads these reads none of them.
+                out.push_str(".~shown.");
                 out.push_str(what.token());
                 out.push('.');
                 token::push(&mut out, &profile.path());

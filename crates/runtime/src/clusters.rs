@@ -35,6 +35,8 @@ pub struct Access {
     pub trust: Trust,
     /// Whether it is left alone at present: nothing is written to it, what happens in it is followed.
     pub paused: bool,
+    /// Whether it is served by a deployer and an agent of its own, and nobody reaches it from outside.
+    pub pulls: bool,
     /// What is asked of it as a whole.
     pub checks: Guards,
     /// How the token of its kubeconfig is renewed.

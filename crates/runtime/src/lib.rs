@@ -13,6 +13,7 @@ mod clusters;
 mod context;
 mod defaults;
 mod held;
+mod inside;
 mod keys;
 #[cfg(any(test, feature = "test-kit"))]
 pub mod kit;
@@ -30,6 +31,7 @@ pub use clusters::{
 pub use context::{Context, Readiness, count_shards};
 pub use defaults::{install_defaults, install_logs, stop_on_signals, stop_on_signals_then};
 pub use held::{Fate, HoldError, hold_secret, secrets_of};
+pub use inside::{InsideArgs, own_access, registered_access};
 pub use keys::{KeySecrets, bus_keys};
 pub use logs::{LogArgs, LogFormat};
 pub use metrics::Metrics;

@@ -91,6 +91,8 @@ kinds! {
         Tokens: "tokens" => Restart,
         /// Asks managed clusters whether they were restored from a backup. It asks again, and what it was told is kept.
         Restores: "restores" => Restart,
+        /// Writes into the management cluster what deployers show that are in their clusters. It reads all of it again.
+        Shown: "shown" => Restart,
         /// Keeps the metrics of shards up to date. It only reads.
         ShardMetrics: "shard-metrics" => Restart,
         /// Sends traces to a collector. It listens again; what was told meanwhile is in no trace.

@@ -20,6 +20,6 @@ pub use ports::steady_port;
 pub use process::{Launch, Process};
 pub use programs::Programs;
 pub use replica::{Replica, STAGES};
-pub use security::{LONER, Security};
+pub use security::{LONER, PULLER, Security};
 pub use stack::{Options, Stack};
 pub use web::{Connection, ServerResponse};

@@ -10,6 +10,9 @@ use crate::programs::Programs;
 /// The cluster in the namespace `default` whose agent has a user of its own.
 pub const LONER: &str = "hostile";
 
+/// The cluster in the namespace `default` that pulls: its agent and its deployer have a user of their own.
+pub const PULLER: &str = "shop";
+
 /// What the nodes and the stages need to know each other.
 #[derive(Clone, Debug)]
 pub struct Security {
@@ -30,7 +33,8 @@ impl Security {
         let mut users = Command::new(programs.find("sluice")?);
         let accounts = output(
             users
-                .args(["nats", "users", "--cluster", &format!("default/{LONER}"), "--nkeys"])
+                .args(["nats", "users", "--cluster", &format!("default/{LONER}")])
+                .args(["--pull-cluster", &format!("default/{PULLER}"), "--nkeys"])
                 .arg(folder.join("nkeys")),
         )?;
         std::fs::write(folder.join("accounts.conf"), accounts)?;
@@ -58,8 +62,8 @@ impl Security {
         self.folder.join(path)
     }
 
-    /// What a stage says of itself.
-    pub(super) fn arguments(&self, stage: &str) -> Vec<String> {
+    /// What a stage says of itself, or who is in a cluster, by the name of its key.
+    pub fn arguments(&self, stage: &str) -> Vec<String> {
         let file = |name: &str| self.folder.join(name).display().to_string();
         vec![
             format!("--nats-nkey={}", file(&format!("nkeys/{stage}.nk"))),

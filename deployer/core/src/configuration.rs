@@ -14,7 +14,7 @@ use crate::summary::seconds;
 /// Bytes of resources that fit into one object; etcd refuses requests above 1.5 MiB.
 const BYTES: usize = 900 * 1024;
 /// Says how much is left out of one that would be larger.
-const LEFT_OUT: &str = "sluice.dev/left-out";
+pub(crate) const LEFT_OUT: &str = "sluice.dev/left-out";
 
 /// What profiles own in a cluster.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,11 +44,7 @@ pub struct Owned {
 pub fn cluster_configuration(configuration: &Configuration) -> (ObjectKey, Option<Value>) {
     let cluster = &configuration.cluster;
     let deployment = if cluster.is_management() { Deployment::Local } else { Deployment::Remote };
-    let key = ObjectKey {
-        gvk: Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterConfiguration"),
-        namespace: cluster.namespace.clone(),
-        name: format!("{}--{}", cluster.kind.lower(), cluster.name),
-    };
+    let (key, mut object) = skeleton(cluster);
     if configuration.profiles.is_empty() {
         return (key, None);
     }
@@ -77,12 +73,7 @@ pub fn cluster_configuration(configuration: &Configuration) -> (ObjectKey, Optio
             profiles.push(json!({"profileName": owned.profile.name, "Features": features}));
         }
     }
-    let mut object = json!({
-        "apiVersion": key.gvk.api_version(),
-        "kind": key.gvk.kind,
-        "metadata": {"name": key.name, "namespace": key.namespace},
-        "status": {},
-    });
+    object["status"] = json!({});
     for (field, list) in [("clusterProfileResources", cluster_profiles), ("profileResources", profiles)] {
         if !list.is_empty() {
             object["status"][field] = list.into();
@@ -96,6 +87,21 @@ pub fn cluster_configuration(configuration: &Configuration) -> (ObjectKey, Optio
         object["metadata"]["annotations"][name] = text.into();
     }
     (key, Some(object))
+}
+
+/// What the ClusterConfiguration of a cluster is called.
+pub(crate) fn skeleton(cluster: &ClusterRef) -> (ObjectKey, Value) {
+    let key = ObjectKey {
+        gvk: Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterConfiguration"),
+        namespace: cluster.namespace.clone(),
+        name: format!("{}--{}", cluster.kind.lower(), cluster.name),
+    };
+    let object = json!({
+        "apiVersion": key.gvk.api_version(),
+        "kind": key.gvk.kind,
+        "metadata": {"name": key.name, "namespace": key.namespace},
+    });
+    (key, object)
 }
 
 impl Owned {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_api::model::Guards;
 use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{Cause, State};
+use sluice_protocol::subject::Shown;
 use sluice_protocol::{
     About, CallId, Core, Fault, Head, Incarnation, JournalEntry, Meta, ProblemKey, ProblemSet, Row, Sequence,
     Shard, Step, Subject, View,
@@ -28,6 +29,7 @@ mod rehearsed;
 mod reloads;
 mod reporting;
 mod rows;
+mod shown;
 mod slow;
 mod watching;
 
@@ -36,6 +38,8 @@ use display::Agenda;
 use gone::Registered;
 use left_behind::LeftBehind;
 use reporting::{status_of, status_row};
+use shown::Display;
+pub use shown::shown;
 use slow::Slow;
 use watching::Troubles;
 
@@ -60,6 +64,19 @@ pub struct Config {
     pub prune_guard: Option<PruneGuard>,
     /// How long a cluster is not registered before nothing is said of it any more, microseconds.
     pub forget_after: i64,
+    /// Whose work it does.
+    pub serves: Serves,
+}
+
+// D-0214: a cluster that pulls has a deployer of its own.
+/// Which clusters of the shard a deployer serves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Serves {
+    /// The one that it is in: then nothing else comes to it, and what people see goes out as rows, since it does not reach the
+    /// management cluster.
+    pub only: Option<ClusterRef>,
+    /// Those that pull: their own deployers do it.
+    pub others: BTreeSet<ClusterRef>,
 }
 
 /// Remembers nothing that rows and inventories do not hold: another one can take its place at any time.
@@ -68,6 +85,8 @@ pub struct Deployer {
     clusters: BTreeMap<ClusterRef, Cluster>,
     /// Status rows of a former owner, by the profile and the shard of the renderer that they are for.
     found: BTreeMap<ClusterRef, BTreeSet<(ProfileId, Shard)>>,
+    /// What a former owner showed that is in its cluster.
+    found_shown: BTreeMap<ClusterRef, BTreeSet<(Shown, ProfileId)>>,
     problems: ProblemSet,
     /// Where makers that wait for the name of a profile on a cluster were told so.
     told: BTreeMap<(ClusterRef, ProfileId), BTreeSet<ProblemKey>>,
@@ -97,6 +116,7 @@ impl Deployer {
             config,
             clusters: BTreeMap::new(),
             found: BTreeMap::new(),
+            found_shown: BTreeMap::new(),
             problems: ProblemSet::new(STAGE),
             told: BTreeMap::new(),
             next_id: CallId::default(),
@@ -204,7 +224,7 @@ impl Deployer {
             )));
         }
         if !profile.is_role_request() {
-            step.effect(Effect::Summary(Summary::gone(cluster, profile)));
+            self.display(Display::Summary(Summary::gone(cluster, profile)), step);
         }
     }
 
@@ -297,10 +317,19 @@ impl Core for Deployer {
     type Effect = Effect;
 
     fn found(&mut self, subject: &Subject, head: &Head) {
-        if let Subject::Status { cluster, origin, profile, .. } = subject
-            && !head.tombstone
+        if head.tombstone
+            || subject.cluster().is_some_and(|cluster| self.config.serves.others.contains(cluster))
         {
-            self.found.entry(cluster.clone()).or_default().insert((profile.clone(), *origin));
+            return;
+        }
+        match subject {
+            Subject::Status { cluster, origin, profile, .. } => {
+                self.found.entry(cluster.clone()).or_default().insert((profile.clone(), *origin));
+            }
+            Subject::Shown { cluster, what, profile, .. } => {
+                self.found_shown.entry(cluster.clone()).or_default().insert((*what, profile.clone()));
+            }
+            _ => {}
         }
     }
 
@@ -356,6 +385,13 @@ impl Core for Deployer {
     fn row(&mut self, row: &Row, step: &mut Step<Effect>) {
         match &row.subject {
             Subject::AllDesired { origin, .. } => self.all_desired(*origin, row, step),
+            // The same of one cluster, for who reads nothing else.
+            Subject::Complete { cluster, origin: Some(origin), .. }
+                if self.config.serves.only.as_ref() == Some(cluster) =>
+            {
+                self.all_desired(*origin, row, step);
+            }
+            subject if subject.cluster().is_some_and(|it| self.config.serves.others.contains(it)) => {}
             _ => self.desired(row, step),
         }
     }

@@ -41,7 +41,7 @@ mod summary;
 
 pub use checks::{CheckId, Outcome};
 pub use configuration::{Configuration, Owned, cluster_configuration};
-pub use deployer::{Config, Deployer};
+pub use deployer::{Config, Deployer, Serves, shown};
 pub use drift::{MANAGER, Shown, Sight, Writer, own_fields};
 pub use error::Error;
 pub use exclusions::leave_excluded;

@@ -103,12 +103,7 @@ impl Report {
 /// The key of the ClusterReport and the object; `None` when it should not exist.
 pub fn cluster_report(report: &Report) -> (ObjectKey, Option<Value>) {
     let Report { cluster, profile, lines } = report;
-    let prefix = if profile.namespace.is_empty() { "" } else { "p--" };
-    let key = ObjectKey {
-        gvk: Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterReport"),
-        namespace: cluster.namespace.clone(),
-        name: format!("{prefix}{}--{}--{}", profile.name, cluster.kind.lower(), cluster.name),
-    };
+    let (key, mut object) = skeleton(cluster, profile);
     let Some(lines) = lines else { return (key, None) };
     let (mut room, mut left_out) = (BYTES, 0_usize);
     let mut fits = |line: &Value| {
@@ -137,6 +132,21 @@ pub fn cluster_report(report: &Report) -> (ObjectKey, Option<Value>) {
             status[field] = list.into();
         }
     }
+    object["status"] = status;
+    if left_out > 0 {
+        object["metadata"]["annotations"][LEFT_OUT] = format!("{left_out} more lines do not fit").into();
+    }
+    (key, Some(object))
+}
+
+/// What the ClusterReport of a profile on a cluster is called, and whose it is.
+pub(crate) fn skeleton(cluster: &ClusterRef, profile: &ProfileId) -> (ObjectKey, Value) {
+    let prefix = if profile.namespace.is_empty() { "" } else { "p--" };
+    let key = ObjectKey {
+        gvk: Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterReport"),
+        namespace: cluster.namespace.clone(),
+        name: format!("{prefix}{}--{}--{}", profile.name, cluster.kind.lower(), cluster.name),
+    };
     let label = if profile.namespace.is_empty() { "cluster-profile-name" } else { "profile-name" };
     let labels = [
         (format!("projectsveltos.io/{label}"), profile.name.as_str()),
@@ -145,17 +155,13 @@ pub fn cluster_report(report: &Report) -> (ObjectKey, Option<Value>) {
     ];
     let labels = labels.into_iter().filter(|(_, value)| names::is_label_value(value));
     let labels: Map<String, Value> = labels.map(|(key, value)| (key, value.into())).collect();
-    let mut object = json!({
+    let object = json!({
         "apiVersion": key.gvk.api_version(),
         "kind": key.gvk.kind,
         "metadata": {"name": key.name, "namespace": key.namespace, "labels": labels},
         "spec": {"clusterNamespace": cluster.namespace, "clusterName": cluster.name},
-        "status": status,
     });
-    if left_out > 0 {
-        object["metadata"]["annotations"][LEFT_OUT] = format!("{left_out} more lines do not fit").into();
-    }
-    (key, Some(object))
+    (key, object)
 }
 
 /// The field of the release's name is called `chartName`.

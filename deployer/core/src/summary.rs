@@ -144,13 +144,7 @@ pub(crate) fn seconds(micros: i64) -> String {
 /// The key of the ClusterSummary and the object; `None` when it should not exist.
 pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
     let Summary { cluster, profile, spec, state, kinds, .. } = summary;
-    let prefix = if profile.namespace.is_empty() { "" } else { "p--" };
-    let name = format!("{prefix}{}-{}-{}", profile.name, cluster.kind.lower(), cluster.name);
-    let key = ObjectKey {
-        gvk: Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterSummary"),
-        namespace: cluster.namespace.clone(),
-        name,
-    };
+    let (key, mut object) = skeleton(cluster, profile);
     let Some(state) = state else { return (key, None) };
     let mut status =
         json!({"dependencies": summary.dependencies, "featureSummaries": summary.features(*state)});
@@ -163,6 +157,20 @@ pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
         let feature = if summary.has_resources { Feature::Resources } else { Feature::Helm };
         status["deployedGVKs"] = json!([{"featureID": feature.title(), "deployedGroupVersionKind": kinds}]);
     }
+    object["spec"]["clusterProfileSpec"] = spec.clone().into();
+    object["status"] = status;
+    (key, Some(object))
+}
+
+/// What the ClusterSummary of a profile on a cluster is called, and whose it is.
+pub(crate) fn skeleton(cluster: &ClusterRef, profile: &ProfileId) -> (ObjectKey, Value) {
+    let prefix = if profile.namespace.is_empty() { "" } else { "p--" };
+    let name = format!("{prefix}{}-{}-{}", profile.name, cluster.kind.lower(), cluster.name);
+    let key = ObjectKey {
+        gvk: Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterSummary"),
+        namespace: cluster.namespace.clone(),
+        name,
+    };
     let profile_label = match profile.kind() {
         "Profile" => "projectsveltos.io/profile-name",
         _ => "projectsveltos.io/cluster-profile-name",
@@ -184,11 +192,9 @@ pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
             "clusterNamespace": cluster.namespace,
             "clusterName": cluster.name,
             "clusterType": cluster.kind.title(),
-            "clusterProfileSpec": spec,
         },
-        "status": status,
     });
-    (key, Some(object))
+    (key, object)
 }
 
 fn release(release: &ReleaseSummary) -> Value {

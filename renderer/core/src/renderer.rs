@@ -9,7 +9,7 @@ use sluice_protocol::subject::{cluster_shard, hash_shard};
 use sluice_protocol::{Core, Head, Incarnation, Revision, Row, Sequence, Shard, Step, Subject, View};
 use sluice_template::{Engine, Limits};
 
-use self::outgoing::{Outgoing, Progress};
+use self::outgoing::{Outgoing, Progress, Told};
 use crate::knowledge::Knowledge;
 use crate::messages::{Effect, ExternalInput};
 use crate::planning::Planning;
@@ -218,6 +218,11 @@ impl Core for Renderer {
     type Effect = Effect;
 
     fn found(&mut self, subject: &Subject, head: &Head) {
+        if let Subject::Complete { cluster, .. } = subject
+            && !head.tombstone
+        {
+            self.outgoing.told.insert(cluster.clone(), Told::Before);
+        }
         let Subject::Desired { cluster, profile, .. } = subject else { return };
         let place = (cluster.clone(), profile.clone());
         if head.tombstone {

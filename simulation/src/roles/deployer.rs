@@ -233,6 +233,7 @@ impl Role for DeployerRole {
             shards: SHARDS,
             input: world.store.stream(Table::Desired, self.shard).incarnation(),
             former_calls: CALL_TIMEOUT + MEMBER_TTL,
+            serves: deployer::Serves::default(),
             prune_guard: None,
             forget_after: FORGET_AFTER,
         })

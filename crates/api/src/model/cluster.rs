@@ -28,6 +28,8 @@ pub struct Cluster {
     pub renewal: Renewal,
     /// How it is reached where it has no kubeconfig; a mistake is told where it is reached.
     pub identity: Identity,
+    /// Whether nobody reaches it from outside: its own deployer fetches what is for it.
+    pub pulls: bool,
     /// The registration, which templates see as `.Cluster`.
     pub object: Arc<Value>,
 }
@@ -70,7 +72,9 @@ impl Cluster {
         let identity = || WorkloadIdentity::read(object).transpose().map(Arc::new);
         let identity = is_own.then(identity).flatten();
         let renewal = || TokenRenewal::read(object, &kubeconfig).transpose().map(Arc::new);
+        let pulls = is_own && object::at(object, &["spec", "pullMode"]) == Some(&Value::Bool(true));
         Some(Self {
+            pulls,
             pause: Pause::read(object),
             checks: ClusterChecks::read(object).transpose().map(Arc::new),
             // Tokens of an identity are renewed without being asked.
@@ -118,6 +122,21 @@ impl Cluster {
         let key = ObjectKey { gvk, namespace: own.clone(), name: name.to_owned() };
         let is_own = ["", own].contains(&text("namespace")) && !group.is_empty();
         (is_own && identity::validate_reference(&key).is_ok()).then_some(key)
+    }
+
+    /// What the deployer in a cluster that pulls must know of its registration: when it is left alone, what is asked of it, and what its
+    /// user asks for.
+    pub fn told_inside(&self) -> Value {
+        let annotations = object::at(&self.object, &["metadata", "annotations"]).and_then(Value::as_object);
+        let own = annotations.into_iter().flatten().filter(|(name, _)| name.starts_with("sluice.dev/"));
+        let annotations: serde_json::Map<_, _> =
+            own.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let mut metadata = serde_json::json!({"namespace": self.id.namespace, "name": self.id.name});
+        if !annotations.is_empty() {
+            metadata["annotations"] = annotations.into();
+        }
+        let field = |name: &str| self.object.get(name).cloned().unwrap_or_default();
+        serde_json::json!({"apiVersion": field("apiVersion"), "kind": field("kind"), "metadata": metadata, "spec": field("spec")})
     }
 
     /// With what its user last asked for everything on it to be applied once more; empty where nobody has.

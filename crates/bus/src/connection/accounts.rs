@@ -86,7 +86,7 @@ pub fn accounts(clusters: &[Alone], shards: u16, key: impl Fn(&Role) -> String) 
     }
     out.push_str("    ]\n  }\n");
     for role in [Role::People, Role::Inspect] {
-        alone(&mut out, &[role.clone()], shards, &key(&role));
+        alone(&mut out, std::slice::from_ref(&role), shards, &key(&role));
         // What comes to an account by one import does not leave it by another: they hear each agent itself.
         for roles in &clusters {
             for role in roles {

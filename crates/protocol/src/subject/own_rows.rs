@@ -37,10 +37,9 @@ pub fn deployer_of(cluster: &ClusterRef) -> Vec<String> {
     vec![format!("{}.*.{}.>", Table::Status.name(), cluster_token(cluster))]
 }
 
-/// What deployers that are in their clusters show.
-pub fn shown() -> Vec<String> {
-    let filter = |what: super::Shown| format!("{}.*.*.{}.*", Table::Status.name(), what.token());
-    super::Shown::ALL.into_iter().map(filter).collect()
+/// What deployers that are in their clusters show, in one shard.
+pub fn shown(shard: Shard) -> String {
+    format!("{}.{}.*.~shown.*.*", Table::Status.name(), shard_token(shard))
 }
 
 /// The changes of one cluster in one shard.

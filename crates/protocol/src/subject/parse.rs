@@ -47,7 +47,7 @@ pub(super) fn subject(tokens: &[&str]) -> Option<Subject> {
             origin: parse_shard(origin)?,
             profile: parse_profile(profile)?,
         }),
-        (Table::Status, [what, profile]) if what.starts_with('~') => Some(Subject::Shown {
+        (Table::Status, ["~shown", what, profile]) => Some(Subject::Shown {
             shard,
             cluster,
             what: Shown::ALL.into_iter().find(|one| one.token() == *what)?,

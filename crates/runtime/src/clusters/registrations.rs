@@ -36,6 +36,9 @@ pub(super) struct Registrations {
     listed: BTreeSet<RegistrationKind>,
 }
 
+/// Why nobody reaches a cluster from outside.
+const PULLS: &str = "spec.pullMode: it is reached by the agent and the deployer in it alone";
+
 /// The data of a Secret, where it is kept.
 type Secret = Option<Map<String, Value>>;
 
@@ -44,6 +47,7 @@ type Secret = Option<Map<String, Value>>;
 struct Registration {
     kubeconfig: KubeconfigRef,
     pause: Pause,
+    pulls: bool,
     checks: Guards,
     renewal: Renewal,
     identity: Identity,
@@ -182,8 +186,8 @@ impl Registrations {
             let was = self.clusters.remove(&(kind, cluster.id.clone())).is_some();
             return if was { Touched::Cluster(kind, cluster.id) } else { Touched::None };
         }
-        let Cluster { id, kubeconfig, pause, checks, renewal, identity, .. } = cluster;
-        let registered = Registration { kubeconfig, pause, checks, renewal, identity };
+        let Cluster { id, kubeconfig, pause, pulls, checks, renewal, identity, .. } = cluster;
+        let registered = Registration { kubeconfig, pause, pulls, checks, renewal, identity };
         let key = (kind, id.clone());
         // Its status is written all the time.
         if self.clusters.get(&key) == Some(&registered) {
@@ -203,7 +207,9 @@ impl Registrations {
         let Some(registered) = self.clusters.get(&(kind, id.clone())) else { return withdraw(id, feed) };
         let named = &registered.kubeconfig;
         let secret = |name: &str| self.secrets.get(&(id.namespace.clone(), name.to_owned()));
+        let pulls = registered.pulls;
         let (text, trust) = match &registered.identity {
+            _ if pulls => (Err(PULLS.to_owned()), Trust::Registered { proxies: false }),
             Some(identity) => (self.by_identity(id, identity, secret), Trust::Identity),
             None => {
                 let trust = Trust::Registered { proxies: self.accepted.proxies };
@@ -212,8 +218,8 @@ impl Registrations {
         };
         let kubeconfig = Some(text.map(Into::into));
         let paused = registered.pause.at(now).is_some();
-        let (checks, renewal) = (registered.checks.clone(), registered.renewal.clone());
-        let access = Access { cluster: id.clone(), kubeconfig, trust, paused, checks, renewal };
+        let (checks, renewal) = (registered.checks.clone(), registered.renewal.clone().filter(|_| !pulls));
+        let access = Access { cluster: id.clone(), kubeconfig, trust, paused, pulls, checks, renewal };
         if feed.get(id).as_ref() != Some(&access) {
             feed.put(id.clone(), access);
         }
@@ -260,7 +266,8 @@ impl Registration {
 fn withdraw(id: &ClusterRef, feed: &ClusterFeed) {
     let trust = Trust::Registered { proxies: false };
     let (kubeconfig, checks, renewal) = (None, None, None);
-    feed.remove(id, Access { cluster: id.clone(), kubeconfig, trust, paused: false, checks, renewal });
+    let (paused, pulls) = (false, false);
+    feed.remove(id, Access { cluster: id.clone(), kubeconfig, trust, paused, pulls, checks, renewal });
 }
 
 fn place(object: &Value) -> (String, String) {

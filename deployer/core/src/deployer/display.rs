@@ -8,6 +8,7 @@ use sluice_protocol::rows::{Desired, State};
 use sluice_protocol::{Step, WantedSet};
 
 use super::Deployer;
+use super::shown::Display;
 use crate::configuration::{Configuration, Owned};
 use crate::job::Job;
 use crate::messages::Effect;
@@ -85,7 +86,7 @@ impl Deployer {
             errors.retain(|error| !helm.errors.contains(error));
         }
         let kinds = job.and_then(|job| job.inventory()).into_iter().flat_map(|held| &held.objects);
-        step.effect(Effect::Summary(Summary {
+        let summary = Summary {
             cluster: cluster.clone(),
             profile: profile.clone(),
             spec: desired.spec.clone(),
@@ -101,7 +102,8 @@ impl Deployer {
             given_up: job.is_some_and(|job| job.has_given_up()),
             dependencies: job.map(|job| job.told_dependencies()).unwrap_or_default(),
             kinds: kinds.map(|key| key.gvk.clone()).collect(),
-        }));
+        };
+        self.display(Display::Summary(summary), step);
     }
 
     /// What is on the cluster may have changed.
@@ -124,7 +126,7 @@ impl Deployer {
             let addons = all.filter(|(profile, _)| !profile.is_role_request());
             let of_rows = of_rows(addons.clone());
             let profiles = addons.filter_map(owned).collect();
-            step.effect(Effect::Configuration(Configuration { cluster, profiles, of_rows }));
+            self.display(Display::Configuration(Configuration { cluster, profiles, of_rows }), step);
         }
         self.agenda.next().into_iter().for_each(|at| step.wake_at_steady(at));
     }

@@ -16,6 +16,7 @@ use sluice_protocol::{About, ProblemKey, Row, Shard, Step};
 
 use super::Deployer;
 use super::rows::is_of_unregistered;
+use super::shown::Display;
 use crate::configuration::Configuration;
 use crate::job::{MakerRow, Target};
 use crate::messages::Effect;
@@ -170,11 +171,9 @@ impl Deployer {
         }
         let about = ProblemKey::on(cluster, About::Cluster);
         self.note(about, None, step);
-        step.effect(Effect::Configuration(Configuration {
-            cluster: cluster.clone(),
-            profiles: Vec::new(),
-            of_rows: None,
-        }));
+        let nothing = Configuration { cluster: cluster.clone(), profiles: Vec::new(), of_rows: None };
+        self.display(Display::Configuration(nothing), step);
+        self.show_nothing(cluster, step);
     }
 
     /// Nothing is said of a profile on a cluster.
@@ -184,7 +183,7 @@ impl Deployer {
         self.tell(cluster, profile, BTreeMap::new(), step);
         self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), None, step);
         if !profile.is_role_request() {
-            step.effect(Effect::Summary(Summary::gone(cluster, profile)));
+            self.display(Display::Summary(Summary::gone(cluster, profile)), step);
         }
     }
 

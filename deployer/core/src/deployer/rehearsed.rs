@@ -4,6 +4,7 @@ use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::Step;
 
 use super::Deployer;
+use super::shown::Display;
 use crate::messages::Effect;
 use crate::report::Report;
 
@@ -19,7 +20,7 @@ impl Deployer {
         }
         if let Some(lines) = job.take_report() {
             let (cluster, profile) = (cluster.clone(), profile.clone());
-            step.effect(Effect::Report(Report { cluster, profile, lines: Some(lines) }));
+            self.display(Display::Report(Report { cluster, profile, lines: Some(lines) }), step);
         }
     }
 
@@ -27,7 +28,7 @@ impl Deployer {
     pub(super) fn end_report(&mut self, cluster: &ClusterRef, profile: &ProfileId, step: &mut Step<Effect>) {
         let job = self.clusters.get_mut(cluster).and_then(|known| known.jobs.get_mut(profile));
         if job.is_some_and(|job| job.ends_rehearsal()) {
-            step.effect(Effect::Report(Report::gone(cluster, profile)));
+            self.display(Display::Report(Report::gone(cluster, profile)), step);
         }
     }
 }

@@ -24,6 +24,7 @@ impl Deployer {
                 step.publish(self.no_status(cluster, &profile, origin));
             }
         }
+        self.end_shown(cluster, step);
     }
 
     pub(super) fn status_subject(&self, cluster: &ClusterRef, profile: &ProfileId, origin: Shard) -> Subject {

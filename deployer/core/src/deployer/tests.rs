@@ -34,6 +34,9 @@ struct Fixture {
     inventories: BTreeMap<String, Stored>,
     /// What dry runs have told, and what they have asked the server.
     reports: Vec<crate::Report>,
+    /// What rows show, where it is in the cluster.
+    shown: BTreeMap<String, Option<Value>>,
+    serves: Serves,
     tried: Vec<String>,
     statuses: BTreeMap<String, Option<Status>>,
     /// The same for each maker of a profile.
@@ -133,12 +136,15 @@ impl Fixture {
                 shards: 1,
                 input: LIFE,
                 former_calls: 10_000_000,
+                serves: Serves::default(),
                 prune_guard: Some(PruneGuard { objects: 3, percent: 50 }),
                 forget_after: FORGET_AFTER,
             }),
             objects: BTreeMap::new(),
             inventories: BTreeMap::new(),
             reports: Vec::new(),
+            shown: BTreeMap::new(),
+            serves: Serves::default(),
             tried: Vec::new(),
             statuses: BTreeMap::new(),
             by_maker: BTreeMap::new(),
@@ -181,6 +187,7 @@ impl Fixture {
             shards,
             input: LIFE,
             former_calls: 10_000_000,
+            serves: self.serves.clone(),
             prune_guard: Some(PruneGuard { objects: 3, percent: 50 }),
             forget_after: FORGET_AFTER,
         });
@@ -266,6 +273,12 @@ impl Fixture {
             let (rows, effects, wake) = step.into_parts();
             self.wake = wake.or(self.wake);
             for row in rows {
+                if let Subject::Shown { what, profile, .. } = &row.subject {
+                    let value = |bytes: &[u8]| serde_json::from_slice(bytes).unwrap();
+                    let said = if let Body::Value(bytes) = &row.body { Some(value(bytes)) } else { None };
+                    self.shown.insert(format!("{} {}", what.token(), profile.path()), said);
+                    continue;
+                }
                 let Subject::Status { profile, origin, .. } = &row.subject else { panic!("{row:?}") };
                 let status = match &row.body {
                     Body::Value(bytes) => Some(serde_json::from_slice(bytes).unwrap()),
@@ -466,6 +479,7 @@ mod makers;
 mod order;
 mod order_property;
 mod prune_guard;
+mod pulling;
 mod redeploy;
 mod rehearse;
 mod releases;

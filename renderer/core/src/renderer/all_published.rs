@@ -3,11 +3,15 @@
 
 // D-0409: nothing is deleted before every renderer has announced its rows.
 
-use sluice_protocol::interest::Complete;
-use sluice_protocol::{Body, Meta, Publish, Revision, Shard, Step, Subject};
+use std::collections::BTreeSet;
 
-use super::outgoing::AllPublished;
-use super::{Effect, Renderer};
+use sluice_api::ClusterRef;
+use sluice_protocol::interest::Complete;
+use sluice_protocol::subject::cluster_shard;
+use sluice_protocol::{Body, Meta, Publish, Revision, Shard, Step, Subject, Table};
+
+use super::outgoing::{AllPublished, Told};
+use super::{Config, Effect, Renderer};
 
 // D-0410: a renderer announces its rows after a minute at the latest.
 /// How long it waits for clusters of which it does not know enough, microseconds: what becomes of their events nobody
@@ -36,10 +40,39 @@ impl Renderer {
             return step.wake_at_steady(next);
         }
         self.outgoing.all_published = AllPublished::Said;
+        self.tell_pulling(step);
         for (shard, incarnation) in Shard::all(self.config.shards).zip(&self.config.outputs) {
             let subject = Subject::AllDesired { shard, origin: self.config.shard };
             let said = Meta::Complete(Complete::of_all(*incarnation, Revision::NONE));
             step.publish(Publish::new(subject, Body::value([]), 0).meta(said).after_all());
+        }
+    }
+
+    // D-0214: a cluster that pulls has a deployer of its own.
+    /// Says the same to the deployers that are in their clusters, which read nothing but what is for these.
+    pub(super) fn tell_pulling(&mut self, step: &mut Step<Effect>) {
+        if !matches!(self.outgoing.all_published, AllPublished::Said) {
+            return;
+        }
+        let clusters = self.knowledge.catalog.fleet.clusters().values();
+        let pulling: BTreeSet<ClusterRef> =
+            clusters.filter(|cluster| cluster.pulls).map(|cluster| cluster.id.clone()).collect();
+        let Config { shards, shard: origin, outputs, .. } = &self.config;
+        let subject = |cluster: &ClusterRef| {
+            let (shard, cluster) = (cluster_shard(cluster, *shards), cluster.clone());
+            Subject::Complete { table: Table::Desired, shard, cluster, origin: Some(*origin) }
+        };
+        for (gone, _) in self.outgoing.told.extract_if(.., |cluster, _| !pulling.contains(cluster)) {
+            step.publish(Publish::new(subject(&gone), Body::Tombstone, 0));
+        }
+        for cluster in pulling {
+            let subject = subject(&cluster);
+            // One that is there already may be of another life of the stream.
+            if self.outgoing.told.insert(cluster, Told::Now) != Some(Told::Now) {
+                let incarnation = outputs.get(subject.shard().index()).copied().unwrap_or_default();
+                let said = Meta::Complete(Complete::of_all(incarnation, Revision::NONE));
+                step.publish(Publish::new(subject, Body::value([]), 0).meta(said).after_all());
+            }
         }
     }
 }

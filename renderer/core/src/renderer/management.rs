@@ -76,6 +76,7 @@ impl Renderer {
         self.decide_withdrawals(step);
         if moves {
             self.review_departing(step);
+            self.tell_pulling(step);
         }
     }
 
@@ -169,7 +170,10 @@ impl Renderer {
         let former = self.knowledge.completeness.former(cluster);
         let last = self.knowledge.completeness.last_revision(cluster);
         let revision = self.config.revision(Revision::of_time(step.now).max(last.next()));
-        let next = Interest::next(former, bindings.interest(&self.knowledge.catalog), revision);
+        let cluster_now = self.knowledge.catalog.fleet.clusters().get(cluster);
+        let registration = cluster_now.filter(|cluster| cluster.pulls).map(|cluster| cluster.told_inside());
+        let wanted = bindings.interest(&self.knowledge.catalog);
+        let next = Interest::next_of(former, wanted, registration.map(Arc::new), revision);
         match next.filter(|_| !unseen) {
             Some(row) if self.outgoing.is_asking() => {
                 self.knowledge.completeness.write(cluster, &row);

@@ -18,6 +18,17 @@ pub(super) struct Outgoing {
     pub(super) unwritten: BTreeSet<ClusterRef>,
     pub(super) departures: Departures,
     pub(super) all_published: AllPublished,
+    /// Clusters whose own deployers have been told that all rows for them are there.
+    pub(super) told: BTreeMap<ClusterRef, Told>,
+}
+
+/// Who has told a deployer that is in its cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// A former owner.
+    Before,
+    /// This one.
+    Now,
 }
 
 /// How far it is on its way to work.
@@ -60,6 +71,7 @@ impl Outgoing {
             unwritten: BTreeSet::new(),
             departures: Departures::new(),
             all_published: AllPublished::default(),
+            told: BTreeMap::new(),
         }
     }
 

@@ -33,6 +33,7 @@ mod local;
 mod pace;
 mod patches;
 mod provider;
+mod pulling;
 mod random;
 mod redeploy;
 mod resources;
@@ -285,7 +286,7 @@ impl Fixture {
         let (rows, effects, wake) = step.into_parts();
         self.wake = wake.or(self.wake);
         for row in rows {
-            if matches!(row.subject, Subject::AllDesired { .. }) {
+            if matches!(row.subject, Subject::AllDesired { .. } | Subject::Complete { .. }) {
                 self.said.push(row);
                 continue;
             }

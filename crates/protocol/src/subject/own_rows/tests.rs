@@ -132,7 +132,10 @@ fn the_deployer_in_a_cluster_owns_what_it_says_and_shows_of_it_and_nothing_of_ot
     let filters = deployer_of(&cluster("a"));
     assert!(of("a").iter().all(|subject| any_selects(&filters, subject)));
     assert!(!of("b").iter().any(|subject| any_selects(&filters, subject)));
-    assert!(any_selects(&shown(), &of("a")[1]) && !any_selects(&shown(), &of("a")[0]));
+    let shown = [shown(Shard::new(5))];
+    assert!(any_selects(&shown, &of("a")[1]) && !any_selects(&shown, &of("a")[0]));
+    let of_profiles = [of_profiles(Table::Status, None, None, None)];
+    assert!(any_selects(&of_profiles, &of("a")[0]) && !any_selects(&of_profiles, &of("a")[1]));
 }
 
 #[test]
