@@ -41,7 +41,7 @@ async fn policies(fleet: &Fleet, cluster: &str) -> usize {
 /// What the management cluster shows of add-ons on the cluster that pulls.
 async fn summaries(fleet: &Fleet) -> Vec<Value> {
     let summary = Gvk::new("config.projectsveltos.io", "v1beta1", "ClusterSummary");
-    let all = fleet.management.client.list(&summary).await.unwrap();
+    let all = fleet.management.list(&summary).await.unwrap();
     all.into_iter().filter(|one| one["spec"]["clusterName"] == PULLER).collect()
 }
 
