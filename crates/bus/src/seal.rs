@@ -169,16 +169,19 @@ impl Sealing {
         let Some(shared) = self.0.as_ref().filter(|_| !body.is_empty()) else { return Ok(None) };
         let named = || format!("seal row {subject}");
         let recipients = loop {
-            let recipients = shared.recipients(subject.table()).inspect_err(|error| shared.tell(error));
+            let audience = shared.audience(subject);
+            let recipients =
+                shared.recipients(subject.table(), &audience).inspect_err(|error| shared.tell(error));
             let recipients = recipients.map_err(BusError::request(named()))?;
-            let ids = ids_of(&recipients);
-            let is_new = shared.writers().note(fence, &ids);
+            let sealed = (audience, ids_of(&recipients));
+            let is_new = shared.writers().note(fence, &sealed, deployer_of(subject).as_deref());
             // Who was told of other recipients meanwhile did not know of this row.
-            if shared.recipients(subject.table()).is_ok_and(|now| now == recipients) {
+            let (now, table) = (shared.audience(subject), subject.table());
+            if now == sealed.0 && shared.recipients(table, &now).is_ok_and(|now| now == recipients) {
                 break recipients;
             }
             if is_new {
-                shared.writers().take_back(fence, &ids);
+                shared.writers().take_back(fence, &sealed);
             }
         };
         let sealed = shared.pack((subject, head), body, &recipients).map_err(BusError::request(named()))?;
@@ -230,12 +233,14 @@ impl Sealing {
         let Some(shared) = &self.0 else { return Vec::new() };
         let (mut stale, mut is_new) = (Vec::new(), false);
         for (subject, ids) in found {
-            match shared.recipients(subject.table()) {
+            let (audience, deployer) = (shared.audience(&subject), deployer_of(&subject));
+            match shared.recipients(subject.table(), &audience) {
                 Ok(recipients) if ids_of(&recipients) != ids => {
-                    is_new |= shared.writers().note(fence, &ids_of(&recipients));
+                    let sealed = (audience, ids_of(&recipients));
+                    is_new |= shared.writers().note(fence, &sealed, deployer.as_deref());
                     stale.push(subject);
                 }
-                _ => is_new |= shared.writers().note(fence, &ids),
+                _ => is_new |= shared.writers().note(fence, &(audience, ids), deployer.as_deref()),
             }
         }
         // Recipients may have changed meanwhile, when nobody knew of these rows.
@@ -244,6 +249,15 @@ impl Sealing {
         }
         stale
     }
+}
+
+/// A stage that has rows of its own, sealed for no other one of its kind; `None` for those that all replicas of a stage read.
+pub(crate) type Audience = Option<String>;
+
+/// The stage of the deployer that may be in the cluster of a row of `desired`.
+fn deployer_of(subject: &Subject) -> Option<String> {
+    let cluster = subject.cluster().filter(|_| subject.table() == Table::Desired)?;
+    Some(keys::stage_of(&Role::Deployer(Some(cluster.clone()))))
 }
 
 fn ids_of(recipients: &[Recipient]) -> Vec<KeyId> {
@@ -290,9 +304,27 @@ impl Shared {
         }
     }
 
-    /// For whom rows of a table are sealed now.
-    fn recipients(&self, table: Table) -> Result<Vec<Recipient>, String> {
+    /// Who alone reads a row besides those who look: the deployer in its cluster, where it has said which key it reads with.
+    fn audience(&self, subject: &Subject) -> Audience {
+        deployer_of(subject).filter(|stage| self.has_key(stage))
+    }
+
+    fn has_key(&self, stage: &String) -> bool {
+        self.feed.get(stage).is_some_and(|(_, entries)| newest(&entries).is_some())
+    }
+
+    /// The stages of deployers that are in their clusters, and have said which key they read with.
+    fn deployers_inside(&self) -> impl Iterator<Item = String> {
+        let is_inside = |stage: &String, (_, entries): &(String, Entries)| {
+            stage.starts_with(recipients::INSIDE) && newest(entries).is_some()
+        };
+        self.feed.keys_where(is_inside).into_iter()
+    }
+
+    /// For whom rows of a table are sealed now, with this audience.
+    fn recipients(&self, table: Table, audience: &Audience) -> Result<Vec<Recipient>, String> {
         let Some((must, may)) = readers(table) else { return Err(format!("nobody reads {}", table.name())) };
+        let must = audience.as_deref().unwrap_or(must);
         let newest = |stage: &str| self.feed.get(&stage.to_owned()).and_then(|(_, entries)| newest(&entries));
         let first = newest(must).ok_or_else(|| {
             format!("no {must} has said yet which key it reads with; start one with --bus-keys")

@@ -162,7 +162,7 @@ pub fn hash_shard(parts: &[&str], shards: u16) -> Shard {
 }
 
 /// The hash of a name, from which its shard follows for any number of shards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NameHash(u64);
 
 impl NameHash {

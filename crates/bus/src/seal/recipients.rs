@@ -4,7 +4,7 @@
 use async_nats::HeaderMap;
 use async_nats::jetstream::stream::DirectGetErrorKind;
 use serde::{Deserialize, Serialize};
-use sluice_protocol::{Sequence, Table};
+use sluice_protocol::{Role, Sequence, Table};
 
 use crate::buckets::feed::Feed;
 use crate::buckets::follow::Follower;
@@ -17,6 +17,8 @@ use crate::shard::reader::ReadEvent;
 
 /// Begin of the names of these entries.
 const PREFIX: &str = "recipients.";
+/// Begin of the names of stages that are in one cluster, among those for which rows are sealed.
+pub(crate) const INSIDE: &str = "deployer.";
 /// Where an entry is written only if it is still this one.
 const EXPECTED: &str = "Nats-Expected-Last-Subject-Sequence";
 
@@ -58,6 +60,8 @@ pub(crate) fn readers(table: Table) -> Option<(&'static str, &'static [&'static 
 
 /// The tables whose rows are sealed for a stage.
 pub(crate) fn tables_of(stage: &str) -> Vec<Table> {
+    // Who is in a cluster reads what others of its stage read.
+    let stage = if stage.starts_with(INSIDE) { Role::Deployer(None).name() } else { stage };
     let reads =
         |table: &Table| readers(*table).is_some_and(|(one, others)| one == stage || others.contains(&stage));
     [Table::Changes, Table::Reports, Table::Desired].into_iter().filter(reads).collect()

@@ -175,7 +175,7 @@ fn a_row_that_was_cut_is_refused_and_locks_nothing() {
 fn rows_that_a_successor_finds_are_stale_where_their_reader_has_another_key() {
     let (writer, _) = pair(&[1]);
     let shared = writer.0.clone().unwrap();
-    let current = ids_of(&shared.recipients(Table::Desired).unwrap());
+    let current = ids_of(&shared.recipients(Table::Desired, &None).unwrap());
     let former = vec![ring(&[1]).identities[&1].id];
     let [good, old] = ["x", "y"].map(|profile| row(profile, b"").0);
     let found = || vec![(good.clone(), current.clone()), (old.clone(), former.clone())];
@@ -189,6 +189,6 @@ fn rows_that_a_successor_finds_are_stale_where_their_reader_has_another_key() {
 #[test]
 fn nobody_is_said_to_read_what_holds_no_secret() {
     let (writer, _) = pair(&[1]);
-    let error = writer.0.as_ref().unwrap().recipients(Table::Status).unwrap_err();
+    let error = writer.0.as_ref().unwrap().recipients(Table::Status, &None).unwrap_err();
     assert!(error.contains("nobody reads status"), "{error}");
 }

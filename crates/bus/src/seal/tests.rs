@@ -305,6 +305,48 @@ async fn rows_from_before_during_and_after_a_rotation_are_read_and_the_former_ke
 }
 
 #[tokio::test]
+async fn what_is_for_a_cluster_is_read_by_the_deployer_in_it_alone_also_what_was_there_before_it_came() {
+    let (server, keys, own_keys) =
+        (Server::start(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let renderer = bus(&server, Role::Renderer, keys.path()).await;
+    let outside = bus(&server, Role::Deployer(None), keys.path()).await;
+    known(&renderer, "deployer").await;
+    let ended = Mutex::new(0);
+    let (sender, mut news) = mpsc::unbounded_channel();
+    let large = MARKER.repeat(LARGE / MARKER.len() + 1);
+    let elsewhere = || {
+        let Publish { mut subject, .. } = secret("elsewhere", "");
+        if let Subject::Desired { cluster, .. } = &mut subject {
+            *cluster = ClusterRef::sveltos("a", "other");
+        }
+        Publish::new(subject, Body::value(MARKER.as_bytes()), 1).secret(true)
+    };
+    let script = async {
+        reads(&outside, &["before", "large", "elsewhere"]).await;
+        let of = ClusterRef::sveltos("a", "b");
+        let inside = bus(&server, Role::Deployer(Some(of)), own_keys.path()).await;
+        reads(&inside, &["before", "large"]).await;
+        sender.send(secret("after", MARKER)).unwrap();
+        reads(&inside, &["after"]).await;
+        let (inside, outside) = (seen(&inside).await, seen(&outside).await);
+        assert!(inside["elsewhere"].is_err() && outside["elsewhere"].is_ok());
+        for profile in ["before", "large", "after"] {
+            assert!(
+                outside[profile].as_ref().is_err_and(|reason| reason.contains("sealed for keys")),
+                "{profile}"
+            );
+        }
+        assert!(with_marker(&dump(server.url()).await).is_empty());
+    };
+    let rows = vec![secret("before", MARKER), secret("large", &large), elsewhere()];
+    tokio::select! {
+        () = own(&renderer, rows, &mut news, &ended) => unreachable!("it goes on"),
+        () = script => {}
+    }
+    assert_eq!(*ended.lock().unwrap(), 1, "what was sealed for others was sealed anew, once");
+}
+
+#[tokio::test]
 async fn a_bus_whose_settings_are_lost_is_sealed_again_and_its_readers_are_known_again() {
     let (server, keys) = (Server::start(), tempfile::tempdir().unwrap());
     let renderer = bus(&server, Role::Renderer, keys.path()).await;

@@ -1,15 +1,16 @@
 //! What this process has sealed, and for whom; and which streams it could not read all of.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use sluice_api::Digest;
+use sluice_protocol::subject::NameHash;
 use tokio::sync::watch;
 
 use crate::bus::Bus;
 use crate::seal::envelope::{KeyId, Sealed};
 use crate::seal::keys::Keyring;
-use crate::seal::{Sealing, Shared, ids_of};
+use crate::seal::{Audience, Sealing, Shared, ids_of};
 use crate::shard::shard_spec::ShardSpec;
 
 /// Large contents kept for the next row that names them, bytes.
@@ -20,8 +21,10 @@ const LACKING: usize = 64;
 /// Kept beside the lives of shards.
 #[derive(Debug, Default)]
 pub(crate) struct Writers {
-    /// The keys for which rows are sealed, by the fence row of who wrote them.
-    sealed: HashMap<String, BTreeSet<Vec<KeyId>>>,
+    /// For whom rows are sealed, by the fence row of who wrote them.
+    sealed: HashMap<String, BTreeSet<(Audience, Vec<KeyId>)>>,
+    /// By the same, deployers of which rows are sealed for all of their stage: there may be one in the cluster later.
+    outside: HashMap<String, HashSet<NameHash>>,
     /// Streams with rows that could not be opened, and keys of which one would have.
     locked: HashMap<String, BTreeSet<KeyId>>,
     /// How often a key has come for rows of a stream.
@@ -49,15 +52,24 @@ impl std::fmt::Debug for SealedBody {
 // === impl Writers ===
 
 impl Writers {
-    /// Rows are sealed for these keys under this fence row; whether they are the first ones.
-    pub(crate) fn note(&mut self, fence: &str, ids: &[KeyId]) -> bool {
-        self.sealed.entry(fence.to_owned()).or_default().insert(ids.to_vec())
+    /// Rows are sealed for this audience and these keys under this fence row; whether they are the first ones. `deployer` is that of the
+    /// row's cluster, if one were in it.
+    pub(crate) fn note(
+        &mut self,
+        fence: &str,
+        sealed: &(Audience, Vec<KeyId>),
+        deployer: Option<&str>,
+    ) -> bool {
+        if let Some(deployer) = deployer.filter(|_| sealed.0.is_none()) {
+            self.outside.entry(fence.to_owned()).or_default().insert(NameHash::of(&[deployer]));
+        }
+        self.sealed.entry(fence.to_owned()).or_default().insert(sealed.clone())
     }
 
     /// No row was, after all.
-    pub(crate) fn take_back(&mut self, fence: &str, ids: &[KeyId]) {
-        if let Some(sealed) = self.sealed.get_mut(fence) {
-            sealed.remove(ids);
+    pub(crate) fn take_back(&mut self, fence: &str, sealed: &(Audience, Vec<KeyId>)) {
+        if let Some(all) = self.sealed.get_mut(fence) {
+            all.remove(sealed);
         }
     }
 
@@ -122,7 +134,10 @@ impl SealWatch {
         let mut this = Self { shared: shared.clone(), changed, fences, spec: spec.clone(), unlocked: 0 };
         if let Some(shared) = &this.shared {
             let mut writers = shared.writers();
-            this.fences.iter().for_each(|fence| drop(writers.sealed.remove(fence)));
+            for fence in &this.fences {
+                writers.sealed.remove(fence);
+                writers.outside.remove(fence);
+            }
         }
         this.unlocked = this.unlocked();
         this
@@ -143,10 +158,19 @@ impl SealWatch {
         if self.unlocked() != self.unlocked {
             return true;
         }
-        let Ok(recipients) = shared.recipients(self.spec.outputs.table) else { return false };
-        let (ids, writers) = (ids_of(&recipients), shared.writers());
+        let (table, inside) = (self.spec.outputs.table, shared.deployers_inside());
+        let inside: Vec<_> = inside.map(|stage| NameHash::of(&[&stage])).collect();
+        let writers = shared.writers();
+        let mut outside = self.fences.iter().filter_map(|fence| writers.outside.get(fence));
+        if outside.any(|outside| inside.iter().any(|deployer| outside.contains(deployer))) {
+            return true;
+        }
         let mut sealed = self.fences.iter().filter_map(|fence| writers.sealed.get(fence)).flatten();
-        sealed.any(|sealed| *sealed != ids)
+        sealed.any(|(audience, ids)| {
+            // Whose key is gone is one of many again.
+            let audience = audience.clone().filter(|stage| shared.has_key(stage));
+            shared.recipients(table, &audience).is_ok_and(|now| ids_of(&now) != *ids)
+        })
     }
 
     fn unlocked(&self) -> u64 {
@@ -180,11 +204,12 @@ mod tests {
 
     #[test]
     fn keys_under_a_fence_are_new_once_and_again_when_no_row_was_sealed_for_them() {
-        let (mut writers, ids) = (Writers::default(), [id(&ring())]);
-        assert!(writers.note("a", &ids) && !writers.note("a", &ids) && writers.note("b", &ids));
-        writers.take_back("a", &ids);
-        writers.take_back("nobody", &ids);
-        assert!(writers.note("a", &ids) && !writers.note("b", &ids));
+        let (mut writers, sealed) = (Writers::default(), (None, vec![id(&ring())]));
+        let note = |writers: &mut Writers, fence| writers.note(fence, &sealed, None);
+        assert!(note(&mut writers, "a") && !note(&mut writers, "a") && note(&mut writers, "b"));
+        writers.take_back("a", &sealed);
+        writers.take_back("nobody", &sealed);
+        assert!(note(&mut writers, "a") && !note(&mut writers, "b"));
     }
 
     #[test]
