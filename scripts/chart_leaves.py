@@ -26,6 +26,7 @@ CHANGED = {
     "affinity": {"nodeAffinity": {}},
     "annotations": TEXTS,
     "bus.accounts.clusters": ["default/shop"],
+    "bus.accounts.pulling": ["edge/till"],
     "bus.accounts.secrets": {"agent": "changed"},
     "bus.url": "nats://bus.example:4222",
     "clusters.workloadIdentityNamespaces": ["changed"],

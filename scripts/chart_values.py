@@ -35,6 +35,7 @@ SAID = {
     "bus.accounts.kind": {"enum": ["seed", "creds"]},
     "bus.accounts.secrets": {**STRINGS, "propertyNames": {"enum": STAGES}},
     "bus.accounts.clusters": {"items": {"type": "string", "pattern": "^[^/]+/[^/]+$"}},
+    "bus.accounts.pulling": {"items": {"type": "string", "pattern": "^[^/]+/[^/]+$"}},
     "image.pullPolicy": {"enum": ["Always", "IfNotPresent", "Never"]},
     "image.digests": {
         "propertyNames": {"enum": ["agent", "matcher", "renderer", "deployer", "cli"]},

@@ -32,6 +32,7 @@ fn register(feed: &ClusterFeed, name: &str, kubeconfig: Result<String, String>) 
             kubeconfig,
             trust: Trust::Registered { proxies: false },
             paused: false,
+            pulls: false,
             checks: None,
             renewal: None,
         },

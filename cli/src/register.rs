@@ -20,6 +20,7 @@ use crate::reach;
 use crate::seed::apply;
 
 mod identity;
+mod pull;
 
 /// The key of a kubeconfig in its Secret.
 const KEY: &str = "kubeconfig";
@@ -65,18 +66,21 @@ enum RegisterWhat {
 #[command(after_help = "Examples:
   sluice register cluster --cluster shop --kubeconfig shop.yaml --labels env=fv,tier=gold
   sluice register cluster --namespace eu --cluster shop --kubeconfig all.yaml --context shop-eu
+  sluice register cluster --cluster till --pull --nats-url tls://bus.example:4222 --nats-ca ca.crt --images registry.example/sluice > till.yaml
 
 Certificates and tokens that the kubeconfig takes from files go into the Secret. Registering a cluster once more replaces its
-kubeconfig and its labels.")]
+kubeconfig and its labels. A cluster that pulls has no kubeconfig here: what is printed is applied to it, and needs the bus alone.")]
 struct RegisterCluster {
     #[command(flatten)]
     registration: Registration,
     /// Kubeconfig of the cluster.
-    #[arg(long)]
-    kubeconfig: PathBuf,
+    #[arg(long, required_unless_present = "pull", conflicts_with = "pull")]
+    kubeconfig: Option<PathBuf>,
     /// Which of its contexts; by default the current one.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "pull")]
     context: Option<String>,
+    #[command(flatten)]
+    pull: pull::Pull,
     /// Labels by which the cluster is selected: key=value, separated by commas.
     #[arg(long, value_delimiter = ',')]
     labels: Vec<String>,
@@ -129,7 +133,10 @@ impl Register {
 impl RegisterCluster {
     async fn run(self) -> anyhow::Result<()> {
         let labels = labels(&self.labels)?;
-        let text = alone(&self.kubeconfig, self.context.as_deref())?;
+        let Some(kubeconfig) = &self.kubeconfig else {
+            return self.pull.run(&self.registration, &labels).await;
+        };
+        let text = alone(kubeconfig, self.context.as_deref())?;
         let client = self.registration.client().await?;
         let cluster = ClusterRef::sveltos(&*self.registration.namespace, &*self.registration.cluster);
         for object in registration(&cluster, &text, &labels) {

@@ -10,8 +10,8 @@ use serde_json::Value;
 use sluice_api::model::{Check, ClusterCheck};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ServiceAccount};
 use sluice_bus::{
-    Effects, Lease, MEMBER_TTL, Membership, Outputs, ReadSpec, ShardSpec, Supervisor, Tally, drive,
-    interest_feed_of,
+    Effects, Lease, MEMBER_TTL, Membership, Outputs, OwnAgents, ReadSpec, ShardSpec, Supervisor, Tally,
+    drive, interest_feed_of,
 };
 use sluice_deployer_core::{
     CheckId, Class, Config, Configuration, Deployer, Effect, ExternalInput, Failure, PruneGuard, Reply,
@@ -53,6 +53,8 @@ pub(crate) struct Outside {
     /// Changes when it went back.
     pub(crate) renewed: watch::Receiver<u64>,
     pub(crate) projector: Projector,
+    /// Which deployers that are in their clusters are heard.
+    heard: OwnAgents,
 }
 
 /// How a deployer works.
@@ -84,6 +86,7 @@ pub async fn run(
             management: Site::management(management.clone()),
             renewed,
             projector: Projector::start(&context, management, "sluice-deployer"),
+            heard: shown::listen(&context.bus),
         }),
         only: None,
         turns: Turns::default(),
@@ -92,10 +95,10 @@ pub async fn run(
     watch_restores(&shared, renew);
     let shards = context.bus.shards();
     let keys = move || Shard::all(shards).map(own_rows::shard_token).collect();
-    work(shared, membership, keys).await
+    Box::pin(work(shared, membership, keys)).await
 }
 
-// D-0214: a cluster that pulls has a deployer of its own.
+// D-0213: a cluster that pulls has a deployer of its own.
 /// The same in a cluster, which `kubeconfig` reaches, for this one alone: it needs nothing but the bus.
 ///
 /// # Errors
@@ -119,7 +122,7 @@ pub async fn run_inside(
         settings,
     };
     watch_restores(&shared, watch::channel(0).0);
-    work(shared, membership, move || vec![cluster.to_string()]).await
+    Box::pin(work(shared, membership, move || vec![cluster.to_string()])).await
 }
 
 /// Sees that clusters were restored from a backup.
@@ -201,9 +204,14 @@ async fn deploy(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
             tokens::follow(all.clone(), of.clone(), shard, held.clone(), told.clone())
         });
         if !serves.others.is_empty() {
-            let (bus, others) = (bus.clone(), serves.others.clone());
+            let (bus, others, projector) = (bus.clone(), serves.others.clone(), outside.projector.clone());
             tasks.keep(Kept::Shown, move || {
-                shown::project(bus.clone(), shard, others.clone(), outside.projector.clone())
+                shown::project(bus.clone(), shard, others.clone(), projector.clone())
+            });
+            let (others, reporter) = (serves.others.clone(), reporter.clone());
+            tasks.keep(Kept::Heard, move || {
+                let (heard, projector) = (outside.heard.clone(), outside.projector.clone());
+                shown::tell_silent(heard, others.clone(), projector, reporter.clone())
             });
         }
     }

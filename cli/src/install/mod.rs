@@ -4,6 +4,8 @@ mod accept_restore;
 mod check;
 mod secrets;
 
+pub(crate) use self::secrets::secret as nkey_secret;
+
 /// Arguments of `sluice install`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -188,7 +188,7 @@ fn role(text: &str) -> Result<Role, String> {
 }
 
 /// The Secret of a role's nkey. No name of a namespace has a dot: no two clusters have one name.
-fn secret(role: &Role) -> String {
+pub(crate) fn secret(role: &Role) -> String {
     let Role::Agent(Some(cluster)) = role else { return format!("sluice-nats-{}", role.name()) };
     format!("sluice-nats-agent.{}.{}", cluster.namespace, cluster.name)
 }
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn a_rotation_takes_nobodys_account_and_changes_no_shards() {
         let [one, other] = ["c", "d"].map(|name| ClusterRef::sveltos("n", name));
-        let both = Alone::all(&[one.clone()], &[other]);
+        let both = Alone::all(std::slice::from_ref(&one), &[other]);
         let there = accounts(&both, 4, |role| role.to_string());
         assert_eq!(kept(&there, &both, 4), Ok(()));
         assert_eq!(kept("", &both, 4), Ok(()), "there are none yet");

@@ -56,7 +56,7 @@ pub use membership::roll_call::roll_call;
 pub use membership::{Lease, MEMBER_TTL, Membership};
 pub use relay::Relay;
 pub use seal::BusKeys;
-pub use seal::keys::{KeyFiles, KeyStore, Stored as StoredKeys, make_keys};
+pub use seal::keys::{KeyFiles, KeyStore, Stored as StoredKeys, key_file, make_keys};
 pub use seal::rotate::{Rotation, SEALED_FOR, retire, rotate, seal};
 pub use shard::look::{FenceHolder, Stored, look, look_each, look_until, owner, owners};
 pub use shard::observer::{Effects, Observer, Span};

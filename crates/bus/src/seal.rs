@@ -251,6 +251,7 @@ impl Sealing {
     }
 }
 
+// D-1216: what is for a cluster that pulls is sealed for that one.
 /// A stage that has rows of its own, sealed for no other one of its kind; `None` for those that all replicas of a stage read.
 pub(crate) type Audience = Option<String>;
 

@@ -100,7 +100,7 @@ fn access(cluster: &ClusterRef, kubeconfig: Option<Result<Arc<str>, String>>) ->
     }
 }
 
-// D-0214: a cluster that pulls has a deployer of its own.
+// D-0213: a cluster that pulls has a deployer of its own.
 /// A clock may be set: when a pause ends later is looked at again after this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use sluice_api::model::NAMESPACE;
 use sluice_bus::{BusKeys, KeyFiles, KeyStore, StoredKeys};
 use sluice_kube::{Raw, management_client, remedy_of_denial};
+use sluice_protocol::Role;
 use tokio::sync::OnceCell;
 
 use crate::held::{HoldError, hold_secret, secrets_of};
@@ -59,6 +60,14 @@ impl KeySecrets {
     /// In the cluster of this client.
     pub fn of(client: Client) -> Self {
         Self { kubeconfig: None, client: OnceCell::new_with(Some(client)) }
+    }
+
+    /// All keys of a role, by their names.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn all(&self, role: &Role) -> Result<BTreeMap<String, Vec<u8>>, String> {
+        self.load(&role.to_string()).await
     }
 
     async fn client(&self) -> Result<&Client, String> {

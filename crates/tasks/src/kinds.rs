@@ -93,6 +93,8 @@ kinds! {
         Restores: "restores" => Restart,
         /// Writes into the management cluster what deployers show that are in their clusters. It reads all of it again.
         Shown: "shown" => Restart,
+        /// Says which clusters that pull are silent. It listens on, and has patience anew.
+        Heard: "heard" => Restart,
         /// Keeps the metrics of shards up to date. It only reads.
         ShardMetrics: "shard-metrics" => Restart,
         /// Sends traces to a collector. It listens again; what was told meanwhile is in no trace.

@@ -68,7 +68,7 @@ pub struct Config {
     pub serves: Serves,
 }
 
-// D-0214: a cluster that pulls has a deployer of its own.
+// D-0213: a cluster that pulls has a deployer of its own.
 /// Which clusters of the shard a deployer serves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Serves {

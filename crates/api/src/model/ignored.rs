@@ -32,7 +32,6 @@ pub enum FieldLocation {
 }
 
 const TENANTS: &[&str] = &["ClusterProfile", "Profile", "EventTrigger", "EventBasedAddOn", "RoleRequest"];
-const SVELTOS_CLUSTERS: &[&str] = &["SveltosCluster"];
 const CLUSTERS: &[&str] = &["SveltosCluster", "Cluster"];
 
 const fn field(kinds: &'static [&'static str], name: &'static str, why: &'static str) -> Ignored {
@@ -40,13 +39,8 @@ const fn field(kinds: &'static [&'static str], name: &'static str, why: &'static
 }
 
 /// Everything that is accepted and has no effect.
-pub const IGNORED: [Ignored; 4] = [
+pub const IGNORED: [Ignored; 3] = [
     field(&["RoleRequest"], "expirationSeconds", "has no effect: Sluice issues no tokens"),
-    field(
-        SVELTOS_CLUSTERS,
-        "pullMode",
-        "has no effect: an agent reaches the cluster by its kubeconfig; let one run beside the cluster",
-    ),
     Ignored {
         kinds: CLUSTERS,
         at: FieldLocation::Annotation("sharding.projectsveltos.io/key"),
@@ -120,7 +114,7 @@ mod tests {
         assert!(paths(nothing).is_empty());
         let cluster = json!({"kind": "SveltosCluster", "metadata": {"name": "c", "annotations": {"sharding.projectsveltos.io/key": "s"}},
             "spec": {"pullMode": true, "consecutiveFailureThreshold": 3, "workloadIdentity": {"provider": "AWS"}, "readinessChecks": [], "livenessChecks": {}}});
-        let expected = ["spec.pullMode", "metadata.annotations.sharding.projectsveltos.io/key"];
+        let expected = ["metadata.annotations.sharding.projectsveltos.io/key"];
         assert_eq!(paths(cluster), expected);
         assert!(paths(json!({"kind": "EventSource", "spec": {"pullMode": true}})).is_empty());
         assert_eq!(

@@ -83,6 +83,8 @@ impl Rights {
                 rights.stage(role, Table::Status, shards);
                 rights.reads(&streams(Table::Desired, shards));
                 rights.bodies(Table::Desired.name(), false);
+                // Which of those are heard that are in their clusters.
+                rights.subscribe.push(subject::all_members_subject().to_owned());
             }
             Role::People => {
                 rights.reads(&[bucket(PROBLEMS), bucket(INTEREST), JOURNAL.to_owned()]);

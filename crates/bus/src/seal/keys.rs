@@ -126,6 +126,17 @@ impl Keyring {
     }
 }
 
+/// Name of the file that has a key of a role, which its store calls `name`, in a folder of [`KeyFiles`].
+pub fn key_file(role: &Role, name: &str) -> String {
+    file_name(&stage_of(role), name)
+}
+
+fn file_name(stage: &str, name: &str) -> String {
+    // The token of a cluster has what file names may not have.
+    let clean = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };
+    format!("{}.{name}", stage.chars().map(clean).collect::<String>())
+}
+
 // === impl KeyFiles ===
 
 impl KeyFiles {
@@ -135,9 +146,7 @@ impl KeyFiles {
     }
 
     fn path(&self, stage: &str, name: &str) -> PathBuf {
-        // The token of a cluster has what file names may not have.
-        let clean = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };
-        self.0.join(format!("{}.{name}", stage.chars().map(clean).collect::<String>()))
+        self.0.join(file_name(stage, name))
     }
 
     fn told(&self, error: &std::io::Error) -> String {

@@ -38,6 +38,7 @@ pub(crate) struct End {
     mark: Option<Mark>,
 }
 
+// D-0318: who reads the rows of one cluster writes a mark to see their end.
 /// Where who may read the rows of one cluster only writes a mark: once the reader delivers it, everything before it has come, on
 /// whichever node the reader's consumer is.
 #[derive(Clone, Debug)]

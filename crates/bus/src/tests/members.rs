@@ -23,8 +23,14 @@ async fn an_agent_of_one_cluster_is_heard_by_those_that_serve_all() {
     let (stop, own) = (CancellationToken::new(), Role::Agent(Some(cluster())));
     let agent = Membership::join(&bus, &own.group(), "own", stop.clone()).unwrap();
     until(|| all.clusters() == [cluster()].into()).await;
+    // Deployers are told apart from agents.
+    let deployers = OwnAgents::listen_to_deployers(&bus, Duration::from_secs(60));
+    let group = Role::Deployer(Some(cluster())).group();
+    let deployer = Membership::join(&bus, &group, "own", stop.clone()).unwrap();
+    until(|| deployers.clusters() == [cluster()].into()).await;
     stop.cancel();
     agent.left().await;
+    deployer.left().await;
 }
 
 #[tokio::test]

@@ -23,6 +23,8 @@ pub enum About {
     Registration,
     /// Whether the cluster is ready for its first add-on.
     Readiness,
+    /// Whether the deployer is heard that is in a cluster which pulls.
+    Presence,
     /// Whether the cluster is well.
     Liveness,
     /// What is asked of the cluster: its interest row.
@@ -90,6 +92,7 @@ impl About {
             | Self::Token
             | Self::Registration
             | Self::Readiness
+            | Self::Presence
             | Self::Liveness => cluster.and_then(registration),
             Self::Source(name) | Self::Match(name, _) => Some(user_object("EventSource", "", name)),
             Self::Trigger(id) => Some(user_object(id.kind(), "", id.name())),
@@ -140,6 +143,7 @@ impl About {
             Self::Token => "token",
             Self::Registration => "registration",
             Self::Readiness => "readiness",
+            Self::Presence => "presence",
             Self::Liveness => "liveness",
             Self::Interest => "interest",
             Self::Capabilities => "capabilities",
@@ -172,6 +176,7 @@ impl fmt::Display for About {
             Self::Token => f.write_str("token of the kubeconfig"),
             Self::Registration => f.write_str("registration"),
             Self::Readiness => f.write_str("readiness of the cluster"),
+            Self::Presence => f.write_str("deployer in the cluster"),
             Self::Liveness => f.write_str("liveness of the cluster"),
             Self::Interest => f.write_str("interest"),
             Self::Capabilities => f.write_str("what the cluster can do"),

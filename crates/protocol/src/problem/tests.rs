@@ -23,6 +23,7 @@ fn kinds() -> Vec<(About, &'static str, &'static str)> {
         (About::Cluster, "cluster", "cluster"),
         (About::Kubeconfig, "kubeconfig", "kubeconfig"),
         (About::Token, "token of the kubeconfig", "token"),
+        (About::Presence, "deployer in the cluster", "presence"),
         (About::Interest, "interest", "interest"),
         (About::Capabilities, "what the cluster can do", "capabilities"),
         (About::ManagementWatch("Secret".into()), "watch of Secret in the management cluster", "watch"),

@@ -1,7 +1,7 @@
 //! Where what people see goes: to the shell, which writes it into the management cluster; or, of a deployer that is in its cluster and
 //! reaches nothing else, into rows of `status`, of which others make the same objects.
 
-// D-0214: a cluster that pulls has a deployer of its own.
+// D-0213: a cluster that pulls has a deployer of its own.
 
 use serde_json::Value;
 use sluice_api::wire::OF_ROWS;

@@ -48,7 +48,7 @@ impl Renderer {
         }
     }
 
-    // D-0214: a cluster that pulls has a deployer of its own.
+    // D-0213: a cluster that pulls has a deployer of its own.
     /// Says the same to the deployers that are in their clusters, which read nothing but what is for these.
     pub(super) fn tell_pulling(&mut self, step: &mut Step<Effect>) {
         if !matches!(self.outgoing.all_published, AllPublished::Said) {

@@ -97,15 +97,14 @@ fn everything_without_effect_is_told_of_in_every_kind_that_has_it() {
 
 #[test]
 fn nothing_is_without_effect_in_kinds_that_do_not_have_it() {
-    let object =
-        json!({"kind": "ClusterSet", "metadata": {"name": "x"}, "spec": {"maxUpdate": 1, "pullMode": true}});
+    let object = json!({"kind": "ClusterSet", "metadata": {"name": "x"}, "spec": {"maxUpdate": 1, "expirationSeconds": 600}});
     assert_eq!(ignored(&object), []);
 }
 
 #[test]
 fn what_says_nothing_is_not_told_of() {
     for nothing in [Value::Null, json!(false), json!(0), json!(""), json!([]), json!({})] {
-        assert_eq!(ignored(&json!({"kind": "SveltosCluster", "spec": {"pullMode": nothing}})), []);
+        assert_eq!(ignored(&json!({"kind": "RoleRequest", "spec": {"expirationSeconds": nothing}})), []);
     }
 }
 

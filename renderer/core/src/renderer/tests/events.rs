@@ -139,13 +139,14 @@ fn what_has_no_effect_is_a_note_of_its_object() {
     for object in [&mut profile, &mut trigger] {
         object["metadata"]["labels"] = labels.clone();
     }
-    let mut pulled = registration("c", json!({}));
-    pulled["spec"] = json!({"pullMode": true});
-    let mut fixture = Fixture::new(vec![trigger, profile, pulled]);
+    let sharded = json!({"sharding.projectsveltos.io/key": "s"});
+    let mut cluster = registration("c", json!({}));
+    cluster["metadata"]["annotations"] = sharded;
+    let mut fixture = Fixture::new(vec![trigger, profile, cluster]);
     for (object, fields) in [
         ("EventTrigger t", "admin-name: has no effect"),
         ("ClusterProfile p", "admin-name: has no effect"),
-        ("cluster", "spec.pullMode: has no effect"),
+        ("cluster", "sharding.projectsveltos.io/key"),
     ] {
         let said = fixture.problems.get(object).unwrap_or_else(|| panic!("{object}: {:?}", fixture.problems));
         assert!(said.starts_with("note: ") && said.contains(fields), "{said}");
