@@ -57,7 +57,7 @@ fn interest() -> Interest {
     Interest {
         revision: Revision::new(1_700_000_000_100),
         sources: (0..10).map(source).collect(),
-        gone: false,
+        ..Interest::default()
     }
 }
 
