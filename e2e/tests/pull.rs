@@ -45,6 +45,14 @@ async fn summaries(fleet: &Fleet) -> Vec<Value> {
     all.into_iter().filter(|one| one["spec"]["clusterName"] == PULLER).collect()
 }
 
+/// What the registration of the cluster says of it.
+async fn status(fleet: &Fleet) -> Value {
+    let registered = Gvk::new("lib.projectsveltos.io", "v1beta1", "SveltosCluster");
+    let all = fleet.management.list(&registered).await.unwrap();
+    let own = all.into_iter().find(|one| object::name(one) == PULLER);
+    own.map(|one| one["status"].clone()).unwrap_or_default()
+}
+
 /// One who is in the cluster: it has nothing of the management cluster.
 fn inside(stack: &Stack, stage: &'static str, number: usize, kubeconfig: &Path) -> Replica {
     let name = format!("inside-{stage}-{number}");
@@ -134,6 +142,9 @@ async fn a_cluster_that_pulls_needs_the_bus_alone_and_catches_up_when_it_was_cut
     put("new").await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(policies(&fleet, &cluster).await, 3, "nobody reaches it");
+    let is = async |word: &str| status(&fleet).await["connectionStatus"] == word;
+    until("its silence is told", &stack, async || is("Down").await).await;
+    assert!(status(&fleet).await["agentLastReportTime"].is_string());
     within.extend(["agent", "deployer"].map(|stage| inside(&stack, stage, 1, &kubeconfig)));
     let names = async || {
         let policy = Gvk::new("networking.k8s.io", "v1", "NetworkPolicy");
@@ -147,6 +158,7 @@ async fn a_cluster_that_pulls_needs_the_bus_alone_and_catches_up_when_it_was_cut
         names.len() == 3 && !names.iter().any(|name| name.contains("web"))
     };
     until("it has caught up", &stack, caught_up).await;
+    until("it is not silent any more", &stack, async || is("Healthy").await).await;
     until("people see that", &stack, async || summaries(&fleet).await.len() == 3).await;
 
     // Without a registration it keeps what it has, and nothing is said of it.
