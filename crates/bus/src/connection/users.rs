@@ -324,6 +324,43 @@ mod tests {
     }
 
     #[test]
+    fn the_deployer_in_a_cluster_reads_what_is_for_it_and_speaks_of_no_other() {
+        let role = |name: &str| Role::Deployer(Some(ClusterRef::sveltos("default", name)));
+        let token = |name: &str| subject::cluster_token(&ClusterRef::sveltos("default", name));
+        let may = |subject: &dyn Fn(&str) -> String| {
+            (may_publish(&role("c"), &subject(&token("c"))), may_publish(&role("c"), &subject(&token("d"))))
+        };
+        for subject in [
+            "status.03.TOKEN.01.p",
+            "status.03.TOKEN.~shown.summary.p",
+            "status.00.TOKEN.~owner",
+            "desired.03.TOKEN.~mark",
+            "$JS.API.CONSUMER.CREATE.DESIRED-03.any.desired.03.TOKEN.>",
+            "$JS.API.CONSUMER.CREATE.STATUS.any.status.*.TOKEN.>",
+            "$KV.content.status.TOKEN.0",
+            "$KV.problems.deployer.TOKEN.x",
+            "$KV.sluice.recipients.deployer.TOKEN",
+            "journal.deployer.TOKEN.applied",
+        ] {
+            assert_eq!(may(&|token| subject.replace("TOKEN", token)), (true, false), "{subject}");
+        }
+        for subject in [
+            "desired.03.TOKEN.01.p",
+            "changes.03.TOKEN.~.~.v1.Service.default.x",
+            "$KV.content.desired.0",
+            "$JS.API.CONSUMER.CREATE.DESIRED-03",
+            "$JS.API.CONSUMER.CREATE.DESIRED-03.any.desired.03.>",
+            "$JS.API.STREAM.MSG.GET.DESIRED-03",
+            "$JS.API.STREAM.INFO.DESIRED-03",
+            "$JS.API.DIRECT.GET.DESIRED-03.desired.03.TOKEN.01.p",
+            "$KV.sluice.recipients.deployer",
+            "journal.deployer.applied",
+        ] {
+            assert_eq!(may(&|token| subject.replace("TOKEN", token)), (false, false), "{subject}");
+        }
+    }
+
+    #[test]
     fn the_agent_of_one_cluster_reads_and_sends_cloud_events_of_its_own_only() {
         for action in ["", "$JS.API.CONSUMER.CREATE.CLOUDEVENTS.any."] {
             let of = |name: &str| {
