@@ -137,7 +137,7 @@ impl Fixture {
         clusters.installation.apply(CLUSTERS).unwrap();
         // The same cluster, which no profile selects.
         let two = clusters.fleet.members["default/one"].clone();
-        for name in ["two"].into_iter().chain(RENEWED) {
+        for name in ["two", "capi"].into_iter().chain(RENEWED) {
             clusters.fleet.members.insert(format!("default/{name}"), two.clone());
         }
         let TwoClusters { management, managed, installation, fleet } = clusters;
@@ -400,6 +400,12 @@ fn event(name: &str) -> Value {
         "metadata": {"name": name, "namespace": "default", "labels": {"watched": "yes"}}})
 }
 
+/// A cluster of Cluster API without the label that says that it has an agent.
+fn capi_cluster() -> Value {
+    json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster",
+        "metadata": {"name": "capi", "namespace": "default"}, "spec": {}, "status": {"controlPlaneReady": true}})
+}
+
 /// A profile that misses its content, which the renderer tells in an Event.
 fn incomplete(name: &str) -> Provoke {
     let reference = json!({"kind": "ConfigMap", "namespace": "default", "name": "nowhere"});
@@ -463,6 +469,7 @@ async fn every_right_that_is_taken_from_a_running_stage_is_missed_and_named() {
     let mut mislabelled = registration("one", "fv");
     mislabelled["metadata"]["labels"]["projectsveltos.io/k8s-version"] = "v0.0.0".into();
     let mut again = vec![Restart("renderer"), Restart("deployer"), Apply(mislabelled)];
+    again.push(Apply(capi_cluster()));
     again.push(incomplete("incomplete-1"));
     again.extend(local("local-source", "EventSource", "", "changed"));
     again.extend(local("local-set", "Set", "default", "changed"));

@@ -44,6 +44,7 @@ of `rbac.namespaces`. `sluice.rights.home` are those in `projectsveltos`.
 - {apiGroups: [lib.projectsveltos.io], resources: [eventreports/status, sveltosclusters/status, sets/status], verbs: [patch]}
 # Labels for selectors: the version of a cluster, and that it has an agent.
 - {apiGroups: [lib.projectsveltos.io], resources: [sveltosclusters], verbs: [patch]}
+- {apiGroups: [cluster.x-k8s.io], resources: [clusters], verbs: [patch]}
 - {apiGroups: [config.projectsveltos.io], resources: [profiles/status], verbs: [patch]}
 {{ include "sluice.rights.events" . }}
 {{- end }}
