@@ -7,6 +7,7 @@ mod api;
 mod args;
 mod checks;
 mod drift;
+mod events;
 mod failure;
 mod own;
 mod reload;

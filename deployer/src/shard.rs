@@ -23,6 +23,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::api::{Site, TIMEOUT};
 use crate::checks::{Asking, Guard, Jobs, Turns};
+use crate::events::Events;
 use crate::own;
 use crate::running::Running;
 use crate::sites::Sites;
@@ -38,6 +39,7 @@ pub(crate) struct Shared {
     /// Changes when the management cluster went back.
     pub(crate) renewed: watch::Receiver<u64>,
     pub(crate) projector: Projector,
+    events: Events,
     turns: Turns,
     settings: Settings,
 }
@@ -69,6 +71,7 @@ pub async fn run(
         sites: Sites::default(),
         management: Site::management(management.clone()),
         renewed,
+        events: Events::start(&context, management.clone()),
         projector: Projector::start(&context, management, "sluice-deployer"),
         turns: Turns::default(),
         settings,
@@ -121,6 +124,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         lease: lease.clone(),
         metrics: shared.context.metrics.clone(),
         projector: shared.projector.clone(),
+        events: shared.events.clone(),
         sites: HashMap::new(),
         kinds: Running::default(),
         checks: Running::default(),
@@ -173,6 +177,7 @@ struct Shell {
     lease: Lease,
     metrics: Metrics,
     projector: Projector,
+    events: Events,
     sites: HashMap<ClusterRef, Arc<Site>>,
     /// Watches of the definitions of kinds.
     kinds: Running<()>,
@@ -337,6 +342,7 @@ impl Effects<Deployer> for Shell {
             }
             Effect::Problem(problem) => self.reporter.problem(problem),
             Effect::Journal(line) => self.reporter.record(line),
+            Effect::Drifted(event) => self.events.tell(event),
         }
     }
 }

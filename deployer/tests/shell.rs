@@ -54,6 +54,14 @@ impl Stand {
         );
     }
 
+    /// The management cluster has the kinds in which people are shown something.
+    fn define(&self) {
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
+        for object in sluice_api::crd::all().into_iter().chain([namespace]) {
+            self.fleet.apply("management", "test", object).unwrap();
+        }
+    }
+
     async fn management(&self) -> Client {
         client_of_kubeconfig(&self.fleet.kubeconfig(&["management"]), Trust::Own).await.unwrap()
     }
@@ -212,10 +220,7 @@ async fn a_cluster_becomes_what_its_rows_say_and_its_namespaces_are_made() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_on_a_cluster_is_shown_in_the_management_cluster_by_profile() {
     let place = Stand::start().await;
-    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
-    for object in sluice_api::crd::all().into_iter().chain([namespace]) {
-        place.fleet.apply("management", "test", object).unwrap();
-    }
+    place.define();
     place
         .deploy(async |bus| {
             let objects =
@@ -458,6 +463,39 @@ async fn what_others_change_is_put_right_and_what_is_excluded_is_theirs() {
     // What happens while nobody watches is seen by the next one.
     put(json!({"text": "changed"}));
     place.deploy(async |_| kit::until(|| of("text") == "2").await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_correction_is_an_event_of_the_cluster_summary_and_of_nothing_in_the_managed_cluster() {
+    let place = Stand::start().await;
+    place.define();
+    let spec = json!({"syncMode": "ContinuousWithDriftDetection"});
+    let summary = || {
+        let version = "config.projectsveltos.io/v1beta1";
+        place.fleet.get("management", version, "ClusterSummary", "default", "p-sveltos-c")
+    };
+    let events = |cluster: &str| place.fleet.list(cluster, "v1", "Event", "").unwrap();
+    place
+        .deploy(async |bus| {
+            kit::write(bus, [wanted_as(cluster(), "p", vec![config_map("default", "a", "1")], spec)]).await;
+            is(bus, "p", State::Provisioned).await;
+            kit::until(|| summary().is_some()).await;
+            for _ in 0..3 {
+                place.fleet.apply("c", "test", config_map("default", "a", "changed")).unwrap();
+                kit::until(|| place.text("default", "a").as_deref() == Some("1")).await;
+            }
+            kit::until(|| !events("management").is_empty()).await;
+        })
+        .await;
+    let [event] = &events("management")[..] else { panic!("{:?}", events("management")) };
+    assert_eq!(
+        (&event["reason"], &event["metadata"]["namespace"]),
+        (&json!("DriftCorrected"), &json!("default"))
+    );
+    assert_eq!(event["involvedObject"]["uid"], summary().unwrap()["metadata"]["uid"]);
+    let message = event["message"].as_str().unwrap();
+    assert!(message.starts_with("ConfigMap default/a was changed by test (data.text"), "{message}");
+    assert_eq!(events("c"), Vec::<Value>::new());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

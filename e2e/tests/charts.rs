@@ -215,6 +215,7 @@ fn assert_rights_are_narrow(fixture: &Fixture) {
         "rights.deployer.clusterreports/status",
         "rights.deployer.clustersummaries",
         "rights.deployer.clustersummaries/status",
+        "rights.deployer.events",
         "rights.renderer.clusters",
         "rights.renderer.eventreports",
         "rights.renderer.eventreports/status",

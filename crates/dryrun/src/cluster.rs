@@ -91,6 +91,7 @@ impl Clusters {
                     | Effect::Configuration(_)
                     | Effect::Report(_)
                     | Effect::Journal(_)
+                    | Effect::Drifted(_)
                     | Effect::Switch(_)
                     | Effect::FollowKinds(_)
                     | Effect::EndCheck(..)

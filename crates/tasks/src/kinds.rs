@@ -95,6 +95,8 @@ kinds! {
         ShardMetrics: "shard-metrics" => Restart,
         /// Sends traces to a collector. It listens again; what was told meanwhile is in no trace.
         Traces: "traces" => Restart,
+        /// Writes Kubernetes Events about drift. They are for people, and losing some loses no work.
+        DriftEvents: "drift-events" => Restart,
         /// Reaches the bus for who answers questions. It tries again, and until then the bus is away.
         Reach: "reach" => Restart,
     }

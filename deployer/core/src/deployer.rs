@@ -139,7 +139,7 @@ impl Deployer {
                 Asking::End(id) => Effect::EndCheck(cluster.clone(), id),
             });
         }
-        self.tell_drift(cluster, outcome.watched, outcome.righted, step);
+        self.tell_drift(cluster, outcome.watched, outcome.drifted, step);
         self.tell_reloads(cluster, outcome.reloads, step);
         if let Some(at) = outcome.wake_at {
             step.wake_at_steady(at);

@@ -9,6 +9,7 @@ use sluice_protocol::{CallId, JournalEntry, Problem};
 use crate::checks::{CheckId, Outcome};
 use crate::configuration::Configuration;
 use crate::drift::Shown;
+use crate::drift_event::DriftEvent;
 use crate::reload::Glimpse;
 use crate::report::Report;
 use crate::request::{Reply, Request};
@@ -76,4 +77,6 @@ pub enum Effect {
     Problem(Problem),
     /// Something happened.
     Journal(JournalEntry),
+    /// Somebody else has changed an object: people may be told in a Kubernetes Event.
+    Drifted(DriftEvent),
 }

@@ -75,6 +75,8 @@ of `rbac.namespaces`. `sluice.rights.home` are those in `projectsveltos`.
 # Pictures of what is deployed.
 - {apiGroups: [config.projectsveltos.io], resources: [clustersummaries, clusterconfigurations, clusterreports], verbs: [create, patch, delete]}
 - {apiGroups: [config.projectsveltos.io], resources: [clustersummaries/status, clusterconfigurations/status, clusterreports/status], verbs: [patch]}
+# That something was put right, beside the ClusterSummary.
+{{ include "sluice.rights.events" . }}
 {{- if .Values.rbac.renewTokens }}
 # Tokens in kubeconfigs of clusters: Secrets of any name.
 - {apiGroups: [""], resources: [secrets], verbs: [get, patch]}

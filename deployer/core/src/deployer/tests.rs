@@ -14,6 +14,7 @@ use super::*;
 use crate::checks::{CheckId, Outcome};
 use crate::configuration::Configuration;
 use crate::drift::{Shown, Sight};
+use crate::drift_event::{DriftEvent, Drifted};
 use crate::inventory::Stored;
 use crate::reload::Glimpse;
 use crate::request::{Class, Failure, Live, Reply, Request};
@@ -56,6 +57,7 @@ struct Fixture {
     sources: std::collections::BTreeSet<Gvk>,
     unglimpsed: Vec<Glimpse>,
     journal: Vec<String>,
+    drifted: Vec<DriftEvent>,
     /// What the checks of these names say.
     says: BTreeMap<String, Outcome>,
     /// Whether definitions that are made are not served yet.
@@ -155,6 +157,7 @@ impl Fixture {
             sources: std::collections::BTreeSet::new(),
             unglimpsed: Vec::new(),
             journal: Vec::new(),
+            drifted: Vec::new(),
             says: BTreeMap::new(),
             slow_kinds: false,
             fail: Box::new(|_| None),
@@ -320,6 +323,7 @@ impl Fixture {
                         self.sources.clear();
                     }
                     Effect::Journal(line) => self.journal.push(format!("{} {}", line.what, line.object)),
+                    Effect::Drifted(event) => self.drifted.push(event),
                 }
             }
         }
