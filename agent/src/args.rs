@@ -115,6 +115,7 @@ fn own_cluster(cluster: &ClusterRef, kubeconfig: &str) -> ClusterFeed {
             paused: false,
             checks: None,
             renewal: None,
+            farewell: None,
         },
     );
     feed.set_synced();

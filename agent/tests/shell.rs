@@ -34,6 +34,7 @@ fn register(feed: &ClusterFeed, name: &str, kubeconfig: Result<String, String>) 
             paused: false,
             checks: None,
             renewal: None,
+            farewell: None,
         },
     );
 }

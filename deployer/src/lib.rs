@@ -6,6 +6,7 @@ mod access;
 mod api;
 mod args;
 mod checks;
+mod departures;
 mod drift;
 mod events;
 mod failure;

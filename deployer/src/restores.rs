@@ -84,6 +84,7 @@ mod tests {
             paused: false,
             checks: None,
             renewal: None,
+            farewell: None,
         };
         feed.put(cluster.clone(), access);
         let mut told = feed.subscribe();

@@ -10,7 +10,7 @@ use sluice_api::model::{Check, ClusterCheck};
 use sluice_api::{ClusterRef, Gvk, ServiceAccount};
 use sluice_bus::{Effects, Lease, MEMBER_TTL, Outputs, ReadSpec, ShardSpec, Supervisor, Tally, drive};
 use sluice_deployer_core::{
-    CheckId, Class, Config, Configuration, Deployer, Effect, ExternalInput, Failure, PruneGuard, Reply,
+    CheckId, Class, Config, Configuration, Deployer, Effect, ExternalInput, Failure, Left, PruneGuard, Reply,
     Request, cluster_configuration, cluster_report, cluster_summary,
 };
 use sluice_kube::definitions;
@@ -27,7 +27,7 @@ use crate::events::Events;
 use crate::own;
 use crate::running::Running;
 use crate::sites::Sites;
-use crate::{access, drift, reload, restores, tokens};
+use crate::{access, departures, drift, reload, restores, tokens};
 
 /// What every shard needs.
 #[derive(Clone)]
@@ -106,6 +106,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
     );
     let (all, held, told) = (shared.clone(), lease.clone(), reporter.clone());
     tasks.keep(Kept::Tokens, move || tokens::follow(all.clone(), shard, held.clone(), told.clone()));
+    let lefts = keep_registrations(&shared, shard, &lease, &reporter, &tasks);
     let input = ReadSpec::all(Table::Desired.stream(shard));
     let incarnation = bus.incarnation(&input.stream);
     let spec = ShardSpec {
@@ -134,6 +135,7 @@ async fn deploy_shard(shared: Shared, lease: Lease, key: String) -> Option<Stop>
         turns: shared.turns.clone(),
         metric_hosts: shared.settings.metric_hosts.clone(),
         configurations: write_configurations(shared.projector.clone(), &tasks),
+        lefts,
         changes,
         sender,
         reporter,
@@ -157,6 +159,21 @@ fn core(shared: &Shared, shard: Shard, input: Incarnation) -> Deployer {
         prune_guard: shared.settings.prune_guard,
         forget_after: i64::try_from(shared.context.forget_after.as_micros()).unwrap_or(i64::MAX),
     })
+}
+
+/// Keeps registrations that ask for it until nothing is left on their clusters, as is told from now on.
+fn keep_registrations(
+    shared: &Shared,
+    shard: Shard,
+    lease: &Lease,
+    reporter: &Reporter,
+    tasks: &Group,
+) -> mpsc::UnboundedSender<(ClusterRef, Left)> {
+    // Unbounded: of a cluster that leaves, each time less is left.
+    let (sender, lefts) = mpsc::unbounded_channel();
+    let keeping = departures::follow(shared.clone(), shard, lefts, lease.clone(), reporter.clone());
+    tasks.spawn(Once::Departures, keeping);
+    sender
 }
 
 /// Writes everything that is on a cluster as one object, apart from the shard's work: it may be large.
@@ -191,6 +208,7 @@ struct Shell {
     turns: Turns,
     metric_hosts: Arc<OwnHosts>,
     configurations: mpsc::UnboundedSender<Configuration>,
+    lefts: mpsc::UnboundedSender<(ClusterRef, Left)>,
     changes: mpsc::UnboundedReceiver<(ClusterRef, Option<Arc<Site>>)>,
     sender: mpsc::UnboundedSender<ExternalInput>,
     reporter: Reporter,
@@ -343,6 +361,11 @@ impl Effects<Deployer> for Shell {
             Effect::Problem(problem) => self.reporter.problem(problem),
             Effect::Journal(line) => self.reporter.record(line),
             Effect::Drifted(event) => self.events.tell(event),
+            Effect::Left(cluster, left) => {
+                if self.lefts.send((cluster, left)).is_err() {
+                    tracing::debug!("the shard has ended");
+                }
+            }
         }
     }
 }

@@ -50,7 +50,15 @@ impl Stand {
         let kubeconfig = Some(Ok(Arc::from(self.fleet.kubeconfig(&["c"]))));
         self.feed.put(
             cluster(),
-            Access { cluster: cluster(), kubeconfig, trust: TRUST, paused, checks: None, renewal: None },
+            Access {
+                cluster: cluster(),
+                kubeconfig,
+                trust: TRUST,
+                paused,
+                checks: None,
+                renewal: None,
+                farewell: None,
+            },
         );
     }
 
@@ -603,7 +611,15 @@ async fn a_registered_kubeconfig_runs_no_program() {
     let kubeconfig = Some(Ok(running(&trace)));
     place.feed.put(
         cluster(),
-        Access { cluster: cluster(), kubeconfig, trust: TRUST, paused: false, checks: None, renewal: None },
+        Access {
+            cluster: cluster(),
+            kubeconfig,
+            trust: TRUST,
+            paused: false,
+            checks: None,
+            renewal: None,
+            farewell: None,
+        },
     );
     place
         .deploy(async |bus| {
@@ -632,6 +648,7 @@ async fn a_kubeconfig_that_cannot_be_used_is_a_problem_until_it_can() {
             paused: false,
             checks: None,
             renewal: None,
+            farewell: None,
         },
     );
     place
@@ -653,8 +670,15 @@ fn renewing(place: &Stand, option: Value) -> (Value, Access) {
         "metadata": {"namespace": "default", "name": "c"}, "spec": {"tokenRequestRenewalOption": option}});
     let renewal = Cluster::read(&Arc::new(object.clone())).unwrap().renewal;
     let kubeconfig = Some(Ok(Arc::from(place.fleet.kubeconfig(&["c"]))));
-    let access =
-        Access { cluster: cluster(), kubeconfig, trust: TRUST, paused: false, checks: None, renewal };
+    let access = Access {
+        cluster: cluster(),
+        kubeconfig,
+        trust: TRUST,
+        paused: false,
+        checks: None,
+        renewal,
+        farewell: None,
+    };
     (object, access)
 }
 

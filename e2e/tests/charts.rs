@@ -216,6 +216,7 @@ fn assert_rights_are_narrow(fixture: &Fixture) {
         "rights.deployer.clustersummaries",
         "rights.deployer.clustersummaries/status",
         "rights.deployer.events",
+        "rights.deployer.sveltosclusters",
         "rights.renderer.clusters",
         "rights.renderer.eventreports",
         "rights.renderer.eventreports/status",

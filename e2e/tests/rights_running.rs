@@ -475,6 +475,10 @@ async fn every_right_that_is_taken_from_a_running_stage_is_missed_and_named() {
     mislabelled["metadata"]["labels"]["projectsveltos.io/k8s-version"] = "v0.0.0".into();
     let mut again = vec![Restart("renderer"), Restart("deployer"), Apply(mislabelled)];
     again.push(Apply(capi_cluster()));
+    // One that is to be kept until its add-ons are withdrawn.
+    let mut kept = registration("two", "");
+    kept["metadata"]["annotations"] = json!({"sluice.dev/withdraw-on-delete": "true"});
+    again.push(Apply(kept));
     again.push(incomplete("incomplete-1"));
     again.extend(local("local-source", "EventSource", "", "changed"));
     again.extend(local("local-set", "Set", "default", "changed"));

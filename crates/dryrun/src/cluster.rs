@@ -92,6 +92,7 @@ impl Clusters {
                     | Effect::Report(_)
                     | Effect::Journal(_)
                     | Effect::Drifted(_)
+                    | Effect::Left(..)
                     | Effect::Switch(_)
                     | Effect::FollowKinds(_)
                     | Effect::EndCheck(..)

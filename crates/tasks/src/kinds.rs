@@ -161,6 +161,8 @@ kinds! {
         SourceWatch: "source-watch" => StopOwner,
         /// One call to a managed cluster. The shard waits for the answer.
         Call: "call" => StopOwner,
+        /// Keeps registrations until the add-ons of their clusters are withdrawn. What it was told is left there is told once.
+        Departures: "departures" => StopOwner,
         /// Writes ClusterConfigurations. What waits in it is nowhere else.
         Configurations: "configurations" => StopOwner,
         /// Writes the interest rows of a shard. What waits in it is nowhere else.

@@ -23,6 +23,7 @@ mod deferred;
 mod display;
 mod drift;
 mod gone;
+mod leaving;
 mod left_behind;
 mod rehearsed;
 mod reloads;
@@ -34,6 +35,7 @@ mod watching;
 use deferred::Deferred;
 use display::Agenda;
 use gone::Registered;
+use leaving::Leaving;
 use left_behind::LeftBehind;
 use reporting::{status_of, status_row};
 use slow::Slow;
@@ -85,6 +87,7 @@ pub struct Deployer {
     troubles: Troubles,
     agenda: Agenda,
     registered: Registered,
+    leaving: Leaving,
     /// Until when calls of a former owner may arrive. What is waited for here is counted by the clock that nobody sets: a
     /// call is not over because a machine's clock has been set forward.
     former_until: i64,
@@ -109,6 +112,7 @@ impl Deployer {
             troubles: Troubles::default(),
             agenda: Agenda::default(),
             registered: Registered::default(),
+            leaving: Leaving::default(),
             former_until: 0,
         }
     }
@@ -163,6 +167,7 @@ impl Deployer {
             self.ended(cluster, &profile, ended, step);
         }
         self.report_deferred(step);
+        self.tell_left(cluster, step);
     }
 
     fn ended(&mut self, cluster: &ClusterRef, profile: &ProfileId, ended: Ended, step: &mut Step<Effect>) {
@@ -324,7 +329,9 @@ impl Core for Deployer {
             }
             ExternalInput::Reachable(cluster, checks) => drop(self.waiting.insert(cluster, checks)),
             ExternalInput::Unreachable(cluster) => self.unreachable(&cluster, step),
+            ExternalInput::Leaving(cluster) => self.leaves(&cluster, step),
             ExternalInput::Unregistered(cluster) => {
+                self.has_left(&cluster);
                 self.unreachable(&cluster, step);
                 self.unregistered(&cluster, step);
             }

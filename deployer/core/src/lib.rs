@@ -17,6 +17,7 @@ mod claims;
 mod cluster;
 mod configuration;
 mod conflict;
+mod departures;
 mod deployer;
 mod drift;
 mod drift_event;
@@ -42,6 +43,7 @@ mod summary;
 
 pub use checks::{CheckId, Outcome};
 pub use configuration::{Configuration, Owned, cluster_configuration};
+pub use departures::{Departing, Departures, Finalizing, Left, LetGo};
 pub use deployer::{Config, Deployer};
 pub use drift::{MANAGER, Shown, Sight, Writer, own_fields};
 pub use drift_event::{DriftEvent, DriftEvents, Drifted, Times};

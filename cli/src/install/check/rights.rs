@@ -135,6 +135,7 @@ const RULES: &[Rule] = &[
         &["clustersummaries/status", "clusterconfigurations/status", "clusterreports/status"],
         &["patch"],
     ),
+    beside("deployer", LIB, &["sveltosclusters"], &["patch"]),
     beside("deployer", "", &["events"], &["create", "patch"]),
     home("deployer", &["configmaps"], &["list"]),
     all(

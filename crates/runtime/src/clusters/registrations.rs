@@ -9,8 +9,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use sluice_api::model::{
-    AUTHORITY_KEY, Cluster, Guards, Identity, KubeconfigRef, LIB_GROUP, Pause, Renewal, WorkloadIdentity,
-    capi_cluster,
+    AUTHORITY_KEY, Cluster, Farewell, Guards, Identity, KubeconfigRef, LIB_GROUP, Pause, Renewal,
+    WorkloadIdentity, capi_cluster,
 };
 use sluice_api::{ClusterRef, FieldError, Gvk, object};
 
@@ -46,6 +46,7 @@ struct Registration {
     pause: Pause,
     checks: Guards,
     renewal: Renewal,
+    farewell: Farewell,
     identity: Identity,
 }
 
@@ -182,8 +183,8 @@ impl Registrations {
             let was = self.clusters.remove(&(kind, cluster.id.clone())).is_some();
             return if was { Touched::Cluster(kind, cluster.id) } else { Touched::None };
         }
-        let Cluster { id, kubeconfig, pause, checks, renewal, identity, .. } = cluster;
-        let registered = Registration { kubeconfig, pause, checks, renewal, identity };
+        let Cluster { id, kubeconfig, pause, checks, renewal, farewell, identity, .. } = cluster;
+        let registered = Registration { kubeconfig, pause, checks, renewal, farewell, identity };
         let key = (kind, id.clone());
         // Its status is written all the time.
         if self.clusters.get(&key) == Some(&registered) {
@@ -213,7 +214,8 @@ impl Registrations {
         let kubeconfig = Some(text.map(Into::into));
         let paused = registered.pause.at(now).is_some();
         let (checks, renewal) = (registered.checks.clone(), registered.renewal.clone());
-        let access = Access { cluster: id.clone(), kubeconfig, trust, paused, checks, renewal };
+        let farewell = registered.farewell.clone();
+        let access = Access { cluster: id.clone(), kubeconfig, trust, paused, checks, renewal, farewell };
         if feed.get(id).as_ref() != Some(&access) {
             feed.put(id.clone(), access);
         }
@@ -259,8 +261,9 @@ impl Registration {
 
 fn withdraw(id: &ClusterRef, feed: &ClusterFeed) {
     let trust = Trust::Registered { proxies: false };
-    let (kubeconfig, checks, renewal) = (None, None, None);
-    feed.remove(id, Access { cluster: id.clone(), kubeconfig, trust, paused: false, checks, renewal });
+    let (kubeconfig, checks, renewal, farewell) = (None, None, None, None);
+    let cluster = id.clone();
+    feed.remove(id, Access { cluster, kubeconfig, trust, paused: false, checks, renewal, farewell });
 }
 
 fn place(object: &Value) -> (String, String) {

@@ -75,6 +75,8 @@ of `rbac.namespaces`. `sluice.rights.home` are those in `projectsveltos`.
 # Pictures of what is deployed.
 - {apiGroups: [config.projectsveltos.io], resources: [clustersummaries, clusterconfigurations, clusterreports], verbs: [create, patch, delete]}
 - {apiGroups: [config.projectsveltos.io], resources: [clustersummaries/status, clusterconfigurations/status, clusterreports/status], verbs: [patch]}
+# Finalizers of registrations whose add-ons are withdrawn before they go.
+- {apiGroups: [lib.projectsveltos.io], resources: [sveltosclusters], verbs: [patch]}
 # That something was put right, beside the ClusterSummary.
 {{ include "sluice.rights.events" . }}
 {{- if .Values.rbac.renewTokens }}

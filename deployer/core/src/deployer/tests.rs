@@ -13,6 +13,7 @@ use sluice_protocol::{Body, CallId, Incarnation, Problem, Revision, Shard};
 use super::*;
 use crate::checks::{CheckId, Outcome};
 use crate::configuration::Configuration;
+use crate::departures::Left;
 use crate::drift::{Shown, Sight};
 use crate::drift_event::{DriftEvent, Drifted};
 use crate::inventory::Stored;
@@ -58,6 +59,7 @@ struct Fixture {
     unglimpsed: Vec<Glimpse>,
     journal: Vec<String>,
     drifted: Vec<DriftEvent>,
+    left: Vec<Left>,
     /// What the checks of these names say.
     says: BTreeMap<String, Outcome>,
     /// Whether definitions that are made are not served yet.
@@ -158,6 +160,7 @@ impl Fixture {
             unglimpsed: Vec::new(),
             journal: Vec::new(),
             drifted: Vec::new(),
+            left: Vec::new(),
             says: BTreeMap::new(),
             slow_kinds: false,
             fail: Box::new(|_| None),
@@ -324,6 +327,7 @@ impl Fixture {
                     }
                     Effect::Journal(line) => self.journal.push(format!("{} {}", line.what, line.object)),
                     Effect::Drifted(event) => self.drifted.push(event),
+                    Effect::Left(_, left) => self.left.push(left),
                 }
             }
         }
@@ -466,6 +470,7 @@ mod guards;
 mod handover;
 mod keep;
 mod late;
+mod leaving;
 mod makers;
 mod order;
 mod order_property;
