@@ -92,7 +92,8 @@ impl<'a> Player<'a> {
     pub async fn clear(&self) -> anyhow::Result<()> {
         for (version, kind) in SVELTOS {
             for object in self.fleet.management.list(&Gvk::parse(version, kind)).await? {
-                self.fleet.management.delete(&object).await?;
+                // Nobody is there who would take a finalizer off.
+                self.fleet.management.delete_held(&object).await?;
             }
         }
         for state in self.scenario.states()? {
