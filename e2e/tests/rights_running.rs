@@ -36,7 +36,7 @@ const CLUSTERS: &str = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "Cus
     "metadata": {"name": "clusters.cluster.x-k8s.io"},
     "spec": {"group": "cluster.x-k8s.io", "scope": "Namespaced",
         "names": {"kind": "Cluster", "listKind": "ClusterList", "plural": "clusters", "singular": "cluster"},
-        "versions": [{"name": "v1beta1", "served": true, "storage": true,
+        "versions": [{"name": "v1beta1", "served": true, "storage": true, "subresources": {"status": {}},
             "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}}"#;
 
 /// Clusters whose tokens are renewed one after another.

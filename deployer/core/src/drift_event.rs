@@ -332,7 +332,7 @@ mod tests {
     fn no_text_is_longer_than_api_servers_take() {
         let mut event = fight("w");
         event.what = Drifted::LeftAlone("ä".repeat(3000));
-        event.profile = ProfileId::cluster(&"n".repeat(253));
+        event.profile = ProfileId::cluster("n".repeat(253));
         let (place, told) = event.event("", Times { count: 1, first: 0, last: 0 });
         assert!(place.name.len() <= 253, "{}", place.name);
         assert!(object::text(&told, &["message"]).len() <= LONGEST);

@@ -171,6 +171,23 @@ impl<'a> Player<'a> {
         for (place, object) in &step.delete {
             self.fleet.delete(place, object).await?;
         }
+        let registrations = step.delete.iter().filter(|(place, object)| {
+            place == MANAGEMENT && object::text(object, &["kind"]) == "SveltosCluster"
+        });
+        for (_, object) in registrations {
+            self.until_gone(object).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until a registration has gone: it may be kept until its add-ons are withdrawn.
+    async fn until_gone(&self, registration: &Value) -> anyhow::Result<()> {
+        let key = ObjectKey::of(registration).context("a registration has no kind or name")?;
+        let deadline = Instant::now() + TIMEOUT;
+        while self.fleet.management.get(&key).await?.is_some() {
+            anyhow::ensure!(Instant::now() < deadline, "{key} is still there after {TIMEOUT:?}");
+            tokio::time::sleep(LOOK).await;
+        }
         Ok(())
     }
 
