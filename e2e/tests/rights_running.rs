@@ -140,7 +140,7 @@ impl Fixture {
         clusters.installation.apply(CLUSTERS).unwrap();
         // The same cluster, which no profile selects.
         let two = clusters.fleet.members["default/one"].clone();
-        for name in ["two", "capi"].into_iter().chain(RENEWED) {
+        for name in ["two", "kept", "capi"].into_iter().chain(RENEWED) {
             clusters.fleet.members.insert(format!("default/{name}"), two.clone());
         }
         let TwoClusters { management, managed, installation, fleet } = clusters;
@@ -476,7 +476,7 @@ async fn every_right_that_is_taken_from_a_running_stage_is_missed_and_named() {
     let mut again = vec![Restart("renderer"), Restart("deployer"), Apply(mislabelled)];
     again.push(Apply(capi_cluster()));
     // One that is to be kept until its add-ons are withdrawn.
-    let mut kept = registration("two", "");
+    let mut kept = registration("kept", "");
     kept["metadata"]["annotations"] = json!({"sluice.dev/withdraw-on-delete": "true"});
     again.push(Apply(kept));
     again.push(incomplete("incomplete-1"));
