@@ -506,6 +506,56 @@ async fn a_correction_is_an_event_of_the_cluster_summary_and_of_nothing_in_the_m
     assert_eq!(events("c"), Vec::<Value>::new());
 }
 
+/// The registration of the cluster, as it is in the management cluster.
+fn registration(place: &Stand) -> Option<Value> {
+    place.fleet.get("management", "lib.projectsveltos.io/v1beta1", "SveltosCluster", "default", "c")
+}
+
+/// Stages hear of the registration as it is now.
+fn hear(place: &Stand) {
+    let registered = registration(place).and_then(|object| Cluster::read(&Arc::new(object)));
+    let known = place.feed.get(&cluster()).unwrap();
+    place.feed.put(cluster(), Access { farewell: registered.and_then(|cluster| cluster.farewell), ..known });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_registration_that_asks_for_it_is_kept_until_all_is_withdrawn_whoever_owns_the_cluster_by_then() {
+    let place = Stand::start().await;
+    place.define();
+    let asks = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster", "spec": {},
+        "metadata": {"namespace": "default", "name": "c", "annotations": {"sluice.dev/withdraw-on-delete": "true"},
+            "finalizers": ["example.com/other"]}});
+    place.fleet.apply("management", "user", asks).unwrap();
+    let finalizers = || registration(&place).unwrap_or_default()["metadata"]["finalizers"].clone();
+    hear(&place);
+    place
+        .deploy(async |bus| {
+            kit::write(bus, [wanted("p", vec![config_map("default", "a", "1")])]).await;
+            is(bus, "p", State::Provisioned).await;
+            kit::until(|| finalizers() == json!(["example.com/other", "sluice.dev/withdraw"])).await;
+        })
+        .await;
+    // Nobody is there when it is deleted.
+    place
+        .fleet
+        .delete("management", "lib.projectsveltos.io/v1beta1", "SveltosCluster", "default", "c")
+        .unwrap();
+    hear(&place);
+    place
+        .deploy(async |bus| {
+            // A tombstone that was there before proves nothing: what comes now is read.
+            kit::write(bus, [wanted("q", vec![config_map("default", "b", "1")])]).await;
+            kit::until(|| place.text("default", "b").is_some()).await;
+            kit::write(bus, [row("q", Body::Tombstone)]).await;
+            kit::until(|| place.text("default", "b").is_none()).await;
+            assert_eq!(finalizers().as_array().unwrap().len(), 2, "something is left");
+            kit::write(bus, [row("p", Body::Tombstone)]).await;
+            kit::until(|| finalizers() == json!(["example.com/other"])).await;
+            assert_eq!((place.text("default", "a"), place.inventories()), (None, 0));
+        })
+        .await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_workload_restarts_when_what_its_pods_read_changes_and_not_when_it_is_seen_first() {
     let place = Stand::start().await;
