@@ -479,6 +479,26 @@ fn of_an_object_on_a_cluster_whose_turn_has_not_come_this_is_said() {
 }
 
 #[test]
+fn of_a_cluster_that_leaves_it_is_said_what_it_waits_for() {
+    let mut leaving = registration("a", &json!({"env": "fv"}), &json!({}));
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    leaving["metadata"]["finalizers"] = json!(["sluice.dev/withdraw"]);
+    let mut facts = well();
+    nothing_rendered(&mut facts);
+    replace(&mut facts, leaving);
+    let question = Question::Profile { namespace: String::new(), name: "p".into(), cluster: cluster("a") };
+    replace(
+        &mut facts,
+        json!({"kind": "ClusterProfile", "metadata": {"name": "p"},
+        "spec": {"clusterSelector": {"matchLabels": {"env": "fv"}}}}),
+    );
+    let explained = explain(&facts, &question);
+    let (verdict, about, says) = first(&explained);
+    assert_eq!((verdict, about), (Verdict::No, "cluster"));
+    assert_eq!(says, "default/a is being deregistered: its add-ons are withdrawn first");
+}
+
+#[test]
 fn the_name_of_an_event_source_may_be_a_template() {
     let mut facts = well();
     replace(&mut facts, trigger(&json!({"eventSourceName": "{{ .Cluster.metadata.labels.source }}"})));
