@@ -12,7 +12,7 @@ import sys
 # By crate: its floors, from the lowest to the highest.
 CRATES = {
     "renderer/core/src": ["error", "knowledge", "rendering", "planning", "messages", "renderer", "lib"],
-    "status/core/src": ["condition", "cluster_set", "clusters", "labels", "object", "dependencies", "rollout", "standing", "status", "event", "statuses", "lib"],
+    "status/core/src": ["condition", "cluster_set", "clusters", "labels", "capi_labels", "object", "dependencies", "rollout", "standing", "status", "event", "statuses", "lib"],
 }
 TEST_MODULE = re.compile(r"#\[cfg\(test\)\]\s*(?:pub(?:\(\w+\))? )?mod \w+ \{")
 EXPORT = re.compile(r"\bpub(?:\(\w+\))? use (?:self::|super::|crate::)?([\w:]+?)(?:::\{([^}]*)\}|::(\w+))?;")

@@ -35,6 +35,7 @@ fn register(feed: &ClusterFeed, name: &str, kubeconfig: Result<String, String>) 
             pulls: false,
             checks: None,
             renewal: None,
+            farewell: None,
         },
     );
 }

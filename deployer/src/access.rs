@@ -1,6 +1,6 @@
 //! Which clusters a shard can reach, and how.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use sluice_api::ClusterRef;
@@ -28,7 +28,8 @@ pub(crate) async fn follow(
     // The management cluster needs no registration, and nobody can pause it. Who is in a cluster does not reach it.
     let mut renewed = shared.outside.as_ref().map(|outside| outside.renewed.clone());
     renewed.iter_mut().for_each(watch::Receiver::mark_changed);
-    let mut teller = Teller { shared, shard, sender, sites, reporter, told: HashMap::new() };
+    let (told, leaving) = (HashMap::new(), HashSet::new());
+    let mut teller = Teller { shared, shard, sender, sites, reporter, told, leaving };
     let mut listed = false;
     loop {
         let goes_on = tokio::select! {
@@ -54,6 +55,8 @@ struct Teller {
     reporter: Reporter,
     /// What was told last of each cluster that can be reached: how, and what is asked of it.
     told: HashMap<ClusterRef, (Arc<Site>, Guards)>,
+    /// Clusters that were told to leave.
+    leaving: HashSet<ClusterRef>,
 }
 
 // === impl Teller ===
@@ -74,13 +77,26 @@ impl Teller {
             || self.tell(management.clone(), site, ExternalInput::Reachable(management, None))
     }
 
+    /// Whether a cluster leaves, which is told once.
+    fn leaves(&mut self, cluster: &ClusterRef, is_leaving: bool) -> bool {
+        if !is_leaving {
+            self.leaving.remove(cluster);
+            return true;
+        }
+        let is_news = self.leaving.insert(cluster.clone());
+        !is_news || self.sender.send(ExternalInput::Leaving(cluster.clone())).is_ok()
+    }
+
     async fn access(&mut self, access: Access) -> bool {
-        let Access { cluster, kubeconfig, trust, paused, pulls, checks, .. } = access;
+        let Access { cluster, kubeconfig, trust, paused, pulls, checks, farewell, .. } = access;
         // One that pulls is left to its own deployer.
         if !self.is_here(&cluster) || pulls && self.shared.outside.is_some() {
             return true;
         }
         let is_registered = kubeconfig.is_some();
+        if !self.leaves(&cluster, is_registered && farewell.is_some_and(|said| said.is_leaving())) {
+            return false;
+        }
         let site = match kubeconfig {
             None => {
                 self.shared.sites.forget(&cluster);

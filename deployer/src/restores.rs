@@ -87,6 +87,7 @@ mod tests {
             pulls: false,
             checks: None,
             renewal: None,
+            farewell: None,
         };
         feed.put(cluster.clone(), access);
         let mut told = feed.subscribe();

@@ -14,7 +14,7 @@ use sluice_bus::{
     drive, interest_feed_of,
 };
 use sluice_deployer_core::{
-    CheckId, Class, Config, Configuration, Deployer, Effect, ExternalInput, Failure, PruneGuard, Reply,
+    CheckId, Class, Config, Configuration, Deployer, Effect, ExternalInput, Failure, Left, PruneGuard, Reply,
     Request, Serves, cluster_configuration, cluster_report, cluster_summary,
 };
 use sluice_kube::definitions;
@@ -27,10 +27,11 @@ use tokio::sync::{mpsc, watch};
 
 use crate::api::{Site, TIMEOUT};
 use crate::checks::{Asking, Guard, Jobs, Turns};
+use crate::events::Events;
 use crate::own;
 use crate::running::Running;
 use crate::sites::Sites;
-use crate::{access, drift, reload, restores, shown, tokens};
+use crate::{access, departures, drift, reload, restores, shown, tokens};
 
 /// What every shard needs.
 #[derive(Clone)]
@@ -53,6 +54,7 @@ pub(crate) struct Outside {
     /// Changes when it went back.
     pub(crate) renewed: watch::Receiver<u64>,
     pub(crate) projector: Projector,
+    events: Events,
     /// Which deployers that are in their clusters are heard.
     heard: OwnAgents,
 }
@@ -85,6 +87,7 @@ pub async fn run(
         outside: Some(Outside {
             management: Site::management(management.clone()),
             renewed,
+            events: Events::start(&context, management.clone()),
             projector: Projector::start(&context, management, "sluice-deployer"),
             heard: shown::listen(&context.bus),
         }),
@@ -198,11 +201,13 @@ async fn deploy(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
         access::follow(shared.clone(), shard, sender.clone(), accesses, reporter.clone()),
     );
     let is_other = shown::others(&shared, shard, serves.others.clone());
+    let mut lefts = None;
     if let Some(outside) = shared.outside.clone() {
         let (all, held, told, of) = (shared.clone(), lease.clone(), reporter.clone(), outside.clone());
         tasks.keep(Kept::Tokens, move || {
             tokens::follow(all.clone(), of.clone(), shard, held.clone(), told.clone())
         });
+        lefts = Some(keep_registrations((&shared, &outside), shard, &lease, &reporter, &tasks));
         if !serves.others.is_empty() {
             let (bus, others, projector) = (bus.clone(), serves.others.clone(), outside.projector.clone());
             tasks.keep(Kept::Shown, move || {
@@ -223,6 +228,7 @@ async fn deploy(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
         lease: lease.clone(),
         metrics: shared.context.metrics.clone(),
         projector: shared.outside.as_ref().map(|outside| outside.projector.clone()),
+        events: shared.outside.as_ref().map(|outside| outside.events.clone()),
         sites: HashMap::new(),
         kinds: Running::default(),
         checks: Running::default(),
@@ -235,6 +241,7 @@ async fn deploy(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
             .outside
             .as_ref()
             .map(|outside| write_configurations(outside.projector.clone(), &tasks)),
+        lefts,
         changes,
         sender,
         reporter,
@@ -263,6 +270,22 @@ fn core(shared: &Shared, shard: Shard, serves: Serves, input: Incarnation) -> De
     })
 }
 
+/// Keeps registrations that ask for it until nothing is left on their clusters, as is told from now on.
+fn keep_registrations(
+    (shared, outside): (&Shared, &Outside),
+    shard: Shard,
+    lease: &Lease,
+    reporter: &Reporter,
+    tasks: &Group,
+) -> mpsc::UnboundedSender<(ClusterRef, Left)> {
+    // Unbounded: of a cluster that leaves, each time less is left.
+    let (sender, lefts) = mpsc::unbounded_channel();
+    let (of, all) = (outside.clone(), shared.clone());
+    let keeping = departures::follow((all, of), shard, lefts, lease.clone(), reporter.clone());
+    tasks.spawn(Once::Departures, keeping);
+    sender
+}
+
 /// Writes everything that is on a cluster as one object, apart from the shard's work: it may be large.
 fn write_configurations(projector: Projector, tasks: &Group) -> mpsc::UnboundedSender<Configuration> {
     // Unbounded: one for each cluster in five seconds.
@@ -280,8 +303,9 @@ fn write_configurations(projector: Projector, tasks: &Group) -> mpsc::UnboundedS
 struct Shell {
     lease: Lease,
     metrics: Metrics,
-    /// Who is in its cluster has none, nor the next: what people see goes out as rows.
+    /// Who is in its cluster has none, nor those of the next three: what people see goes out as rows.
     projector: Option<Projector>,
+    events: Option<Events>,
     sites: HashMap<ClusterRef, Arc<Site>>,
     /// Watches of the definitions of kinds.
     kinds: Running<()>,
@@ -295,6 +319,7 @@ struct Shell {
     turns: Turns,
     metric_hosts: Arc<OwnHosts>,
     configurations: Option<mpsc::UnboundedSender<Configuration>>,
+    lefts: Option<mpsc::UnboundedSender<(ClusterRef, Left)>>,
     changes: mpsc::UnboundedReceiver<(ClusterRef, Option<Arc<Site>>)>,
     sender: mpsc::UnboundedSender<ExternalInput>,
     reporter: Reporter,
@@ -450,6 +475,12 @@ impl Effects<Deployer> for Shell {
             }
             Effect::Problem(problem) => self.reporter.problem(problem),
             Effect::Journal(line) => self.reporter.record(line),
+            Effect::Drifted(event) => self.events.iter().for_each(|events| events.tell(event.clone())),
+            Effect::Left(cluster, left) => {
+                if self.lefts.as_ref().is_some_and(|lefts| lefts.send((cluster, left)).is_err()) {
+                    tracing::debug!("the shard has ended");
+                }
+            }
         }
     }
 }

@@ -58,8 +58,17 @@ impl Stand {
                 pulls: false,
                 checks: None,
                 renewal: None,
+                farewell: None,
             },
         );
+    }
+
+    /// The management cluster has the kinds in which people are shown something.
+    fn define(&self) {
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
+        for object in sluice_api::crd::all().into_iter().chain([namespace]) {
+            self.fleet.apply("management", "test", object).unwrap();
+        }
     }
 
     async fn management(&self) -> Client {
@@ -220,10 +229,7 @@ async fn a_cluster_becomes_what_its_rows_say_and_its_namespaces_are_made() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_on_a_cluster_is_shown_in_the_management_cluster_by_profile() {
     let place = Stand::start().await;
-    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
-    for object in sluice_api::crd::all().into_iter().chain([namespace]) {
-        place.fleet.apply("management", "test", object).unwrap();
-    }
+    place.define();
     place
         .deploy(async |bus| {
             let objects =
@@ -469,6 +475,89 @@ async fn what_others_change_is_put_right_and_what_is_excluded_is_theirs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_correction_is_an_event_of_the_cluster_summary_and_of_nothing_in_the_managed_cluster() {
+    let place = Stand::start().await;
+    place.define();
+    let spec = json!({"syncMode": "ContinuousWithDriftDetection"});
+    let summary = || {
+        let version = "config.projectsveltos.io/v1beta1";
+        place.fleet.get("management", version, "ClusterSummary", "default", "p-sveltos-c")
+    };
+    let events = |cluster: &str| place.fleet.list(cluster, "v1", "Event", "").unwrap();
+    place
+        .deploy(async |bus| {
+            kit::write(bus, [wanted_as(cluster(), "p", vec![config_map("default", "a", "1")], spec)]).await;
+            is(bus, "p", State::Provisioned).await;
+            kit::until(|| summary().is_some()).await;
+            for _ in 0..3 {
+                place.fleet.apply("c", "test", config_map("default", "a", "changed")).unwrap();
+                kit::until(|| place.text("default", "a").as_deref() == Some("1")).await;
+            }
+            kit::until(|| !events("management").is_empty()).await;
+        })
+        .await;
+    let [event] = &events("management")[..] else { panic!("{:?}", events("management")) };
+    assert_eq!(
+        (&event["reason"], &event["metadata"]["namespace"]),
+        (&json!("DriftCorrected"), &json!("default"))
+    );
+    assert_eq!(event["involvedObject"]["uid"], summary().unwrap()["metadata"]["uid"]);
+    let message = event["message"].as_str().unwrap();
+    assert!(message.starts_with("ConfigMap default/a was changed by test (data.text"), "{message}");
+    assert_eq!(events("c"), Vec::<Value>::new());
+}
+
+/// The registration of the cluster, as it is in the management cluster.
+fn registration(place: &Stand) -> Option<Value> {
+    place.fleet.get("management", "lib.projectsveltos.io/v1beta1", "SveltosCluster", "default", "c")
+}
+
+/// Stages hear of the registration as it is now.
+fn hear(place: &Stand) {
+    let registered = registration(place).and_then(|object| Cluster::read(&Arc::new(object)));
+    let known = place.feed.get(&cluster()).unwrap();
+    place.feed.put(cluster(), Access { farewell: registered.and_then(|cluster| cluster.farewell), ..known });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_registration_that_asks_for_it_is_kept_until_all_is_withdrawn_whoever_owns_the_cluster_by_then() {
+    let place = Stand::start().await;
+    place.define();
+    let asks = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster", "spec": {},
+        "metadata": {"namespace": "default", "name": "c", "annotations": {"sluice.dev/withdraw-on-delete": "true"},
+            "finalizers": ["example.com/other"]}});
+    place.fleet.apply("management", "user", asks).unwrap();
+    let finalizers = || registration(&place).unwrap_or_default()["metadata"]["finalizers"].clone();
+    hear(&place);
+    place
+        .deploy(async |bus| {
+            kit::write(bus, [wanted("p", vec![config_map("default", "a", "1")])]).await;
+            is(bus, "p", State::Provisioned).await;
+            kit::until(|| finalizers() == json!(["example.com/other", "sluice.dev/withdraw"])).await;
+        })
+        .await;
+    // Nobody is there when it is deleted.
+    place
+        .fleet
+        .delete("management", "lib.projectsveltos.io/v1beta1", "SveltosCluster", "default", "c")
+        .unwrap();
+    hear(&place);
+    place
+        .deploy(async |bus| {
+            // A tombstone that was there before proves nothing: what comes now is read.
+            kit::write(bus, [wanted("q", vec![config_map("default", "b", "1")])]).await;
+            kit::until(|| place.text("default", "b").is_some()).await;
+            kit::write(bus, [row("q", Body::Tombstone)]).await;
+            kit::until(|| place.text("default", "b").is_none()).await;
+            assert_eq!(finalizers().as_array().unwrap().len(), 2, "something is left");
+            kit::write(bus, [row("p", Body::Tombstone)]).await;
+            kit::until(|| finalizers() == json!(["example.com/other"])).await;
+            assert_eq!((place.text("default", "a"), place.inventories()), (None, 0));
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_workload_restarts_when_what_its_pods_read_changes_and_not_when_it_is_seen_first() {
     let place = Stand::start().await;
     let put = |kind: &str, name: &str, text: &str| {
@@ -581,6 +670,7 @@ async fn a_registered_kubeconfig_runs_no_program() {
             pulls: false,
             checks: None,
             renewal: None,
+            farewell: None,
         },
     );
     place
@@ -611,6 +701,7 @@ async fn a_kubeconfig_that_cannot_be_used_is_a_problem_until_it_can() {
             pulls: false,
             checks: None,
             renewal: None,
+            farewell: None,
         },
     );
     place
@@ -640,6 +731,7 @@ fn renewing(place: &Stand, option: Value) -> (Value, Access) {
         pulls: false,
         checks: None,
         renewal,
+        farewell: None,
     };
     (object, access)
 }

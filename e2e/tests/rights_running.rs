@@ -24,16 +24,19 @@ const LOOK: Duration = Duration::from_millis(200);
 /// What a stage says beside the words of the API server.
 const REMEDY: &str = "sluice install check --only rights";
 /// Rights that are not missed, and why.
-const NOT_MISSED: [(&str, &str, &[&str]); 1] = [
+const NOT_MISSED: [(&str, &str, &[&str]); 3] = [
     // A list of a kind saves a deployer that begins from reading objects one by one where they are many; without it, it reads them.
     ("deployer", "list", &["eventsources", "sets"]),
+    // Events about drift are for people: one that is refused is counted, and lost.
+    ("deployer", "create", &["events"]),
+    ("deployer", "patch", &["events"]),
 ];
 /// Cluster API is not installed: its clusters are a kind all the same.
 const CLUSTERS: &str = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
     "metadata": {"name": "clusters.cluster.x-k8s.io"},
     "spec": {"group": "cluster.x-k8s.io", "scope": "Namespaced",
         "names": {"kind": "Cluster", "listKind": "ClusterList", "plural": "clusters", "singular": "cluster"},
-        "versions": [{"name": "v1beta1", "served": true, "storage": true,
+        "versions": [{"name": "v1beta1", "served": true, "storage": true, "subresources": {"status": {}},
             "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}}"#;
 
 /// Clusters whose tokens are renewed one after another.
@@ -137,7 +140,7 @@ impl Fixture {
         clusters.installation.apply(CLUSTERS).unwrap();
         // The same cluster, which no profile selects.
         let two = clusters.fleet.members["default/one"].clone();
-        for name in ["two"].into_iter().chain(RENEWED) {
+        for name in ["two", "kept", "capi"].into_iter().chain(RENEWED) {
             clusters.fleet.members.insert(format!("default/{name}"), two.clone());
         }
         let TwoClusters { management, managed, installation, fleet } = clusters;
@@ -400,6 +403,12 @@ fn event(name: &str) -> Value {
         "metadata": {"name": name, "namespace": "default", "labels": {"watched": "yes"}}})
 }
 
+/// A cluster of Cluster API without the label that says that it has an agent.
+fn capi_cluster() -> Value {
+    json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster",
+        "metadata": {"name": "capi", "namespace": "default"}, "spec": {}, "status": {"controlPlaneReady": true}})
+}
+
 /// A profile that misses its content, which the renderer tells in an Event.
 fn incomplete(name: &str) -> Provoke {
     let reference = json!({"kind": "ConfigMap", "namespace": "default", "name": "nowhere"});
@@ -442,7 +451,9 @@ async fn every_right_that_is_taken_from_a_running_stage_is_missed_and_named() {
     // What is made when the work begins.
     let begin = work().into_iter().map(Apply).chain([Event(event("first"))]);
     let begin = begin.chain(local("local-first", "Set", "default", "first")).collect();
-    let is_made = |right: &Right| right.verb == "create" && !deployed.contains(&right.resource.as_str());
+    let is_made = |right: &Right| {
+        right.verb == "create" && !deployed.contains(&right.resource.as_str()) && !right.is_not_missed()
+    };
     fixture.miss("create", is_made, begin).await;
     let more = [
         local("local-source", "EventSource", "", "made"),
@@ -457,12 +468,17 @@ async fn every_right_that_is_taken_from_a_running_stage_is_missed_and_named() {
         let is_status = right.resource.ends_with("/status");
         let is_apart = right.is("renderer", "patch", &["configmaps", "secrets"])
             || right.is("deployer", "patch", &["namespaces", "secrets"]);
-        right.verb == "patch" && !is_status && !is_apart
+        right.verb == "patch" && !is_status && !is_apart && !right.is_not_missed()
     };
     // A label that says something else than its server does.
     let mut mislabelled = registration("one", "fv");
     mislabelled["metadata"]["labels"]["projectsveltos.io/k8s-version"] = "v0.0.0".into();
     let mut again = vec![Restart("renderer"), Restart("deployer"), Apply(mislabelled)];
+    again.push(Apply(capi_cluster()));
+    // One that is to be kept until its add-ons are withdrawn.
+    let mut kept = registration("kept", "");
+    kept["metadata"]["annotations"] = json!({"sluice.dev/withdraw-on-delete": "true"});
+    again.push(Apply(kept));
     again.push(incomplete("incomplete-1"));
     again.extend(local("local-source", "EventSource", "", "changed"));
     again.extend(local("local-set", "Set", "default", "changed"));

@@ -116,6 +116,8 @@ scenarios! {
     de_waits_for_what_fails: "de-waits-for-what-fails",
     de_what_events_take_away: "de-what-events-take-away",
     de_window: "de-window",
+    de_withdraw_on_delete: "de-withdraw-on-delete",
+    de_withdraw_on_delete_away: "de-withdraw-on-delete-away",
     e_http_route_kind_later: "e-http-route-kind-later",
     f_cross_cluster: "f-cross-cluster",
     g_edits: "g-edits",

@@ -85,6 +85,9 @@ pub(crate) async fn keep(
             let labels = writes.labels.remove(&key);
             projector.project_status(key, status, labels);
         }
+        for (key, labels) in writes.labels {
+            projector.project_labels(key, &labels);
+        }
         for (key, event) in writes.events {
             projector.project(key, Some(event));
         }

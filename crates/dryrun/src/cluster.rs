@@ -92,6 +92,8 @@ impl Clusters {
                     | Effect::Configuration(_)
                     | Effect::Report(_)
                     | Effect::Journal(_)
+                    | Effect::Drifted(_)
+                    | Effect::Left(..)
                     | Effect::Switch(_)
                     | Effect::FollowKinds(_)
                     | Effect::EndCheck(..)

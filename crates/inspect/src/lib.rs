@@ -30,6 +30,7 @@ mod resources;
 mod rollout;
 mod shards;
 mod trace;
+mod turn;
 mod usage;
 mod written;
 

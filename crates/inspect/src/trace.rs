@@ -1,15 +1,18 @@
 //! How an add-on came to be: from the change of an object to what a deployer says of it.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 use sluice_api::{ClusterRef, Gvk, ObjectKey, few, kinds, object};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, owner};
 use sluice_protocol::rows::{Cause, Desired, EventCause, NoContent, Policy, Status};
 use sluice_protocol::subject::{change_shard, cluster_shard, own_rows};
-use sluice_protocol::{Shard, Subject, Table};
+use sluice_protocol::{ProblemRow, Shard, Subject, Table};
 
+use crate::problems::problems;
 use crate::shards::writer;
+use crate::turn;
 
 /// An object that was deployed, or should be; or one that may be an event.
 #[derive(Clone, Debug)]
@@ -63,7 +66,7 @@ pub enum TraceError {
         cluster: String,
         /// What there is instead.
         others: String,
-        /// Whether nothing at all is deployed there.
+        /// Whether nothing at all is deployed there, nor waits for its turn.
         empty: bool,
     },
 }
@@ -84,7 +87,7 @@ pub async fn trace(bus: &Bus, target: &Target) -> Result<Vec<Trace>, TraceError>
             None => others.push(desired),
         }
     }
-    if traces.is_empty() { Err(target.nothing(&others)) } else { Ok(traces) }
+    if traces.is_empty() { Err(target.nothing(&others, &problems(bus).await)) } else { Ok(traces) }
 }
 
 async fn of_row(
@@ -201,9 +204,9 @@ impl Target {
         })
     }
 
-    /// That nobody deploys it, and what is deployed instead.
-    pub(crate) fn nothing<'d>(&self, others: impl IntoIterator<Item = &'d Desired>) -> TraceError {
-        let policies = others.into_iter().flat_map(|desired| &desired.policies);
+    /// That nobody deploys it, what is deployed instead, and what has not had its turn there.
+    pub(crate) fn nothing(&self, others: &[Desired], problems: &[ProblemRow]) -> TraceError {
+        let policies = others.iter().flat_map(|desired| &desired.policies);
         let mut others: Vec<String> = policies.flat_map(|policy| &policy.objects).map(named).collect();
         let Self { cluster, namespace, name, .. } = self;
         let kind = kinds::meant(&self.kind).map_or(self.kind.as_str(), |kind| kind.kind.as_str());
@@ -216,12 +219,20 @@ impl Target {
             strsim::damerau_levenshtein(name, other)
         };
         others.sort_by_key(|other| (!other.starts_with(kind), distance(other)));
-        let empty = others.is_empty();
-        let others = if empty {
-            "nothing is to be deployed there: is the cluster registered and selected?".to_owned()
-        } else {
-            format!("there is {}", few(", ", others))
-        };
+        let turns = turn::not_come(problems, &self.cluster).map(|problem| problem.object.as_str());
+        let turns: BTreeSet<&str> = turns.collect();
+        let empty = others.is_empty() && turns.is_empty();
+        let mut says = Vec::new();
+        if !turns.is_empty() {
+            says.push(format!("its turn for {} has not come", few(", ", turns)));
+        }
+        if !others.is_empty() {
+            says.push(format!("there is {}", few(", ", others)));
+        }
+        if empty {
+            says.push("nothing is to be deployed there: is the cluster registered and selected?".to_owned());
+        }
+        let others = says.join("; ");
         TraceError::Nothing {
             wanted: format!("{kind} {place}{name}"),
             cluster: cluster.to_string(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::Client;
 use kube::runtime::watcher;
 use sluice_api::ClusterRef;
-use sluice_api::model::{Guards, Onboarding, Renewal};
+use sluice_api::model::{Farewell, Guards, Onboarding, Renewal};
 use sluice_bus::{Feed, now_micros};
 use sluice_kube::{Trust, WatchEvent, remedy_of_denial, watch};
 use sluice_protocol::{About, Problem};
@@ -41,6 +41,8 @@ pub struct Access {
     pub checks: Guards,
     /// How the token of its kubeconfig is renewed.
     pub renewal: Renewal,
+    /// What becomes of its add-ons when the registration is deleted.
+    pub farewell: Farewell,
 }
 
 /// Which registrations count, and what they may say.

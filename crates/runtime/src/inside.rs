@@ -97,6 +97,7 @@ fn access(cluster: &ClusterRef, kubeconfig: Option<Result<Arc<str>, String>>) ->
         pulls: true,
         checks: None,
         renewal: None,
+        farewell: None,
     }
 }
 

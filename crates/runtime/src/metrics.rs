@@ -29,10 +29,11 @@ const PUBLISHED_BYTES: &str = "sluice_published_bytes_total";
 const LIMITS: &str = "sluice_limits_hit_total";
 const OPEN: &str = "sluice_problems_open";
 const PROJECTIONS: &str = "sluice_projections_waiting";
+const KUBERNETES_EVENTS: &str = "sluice_kubernetes_events_total";
 const MEMORY: &str = "sluice_resident_memory_bytes";
 
 /// Counters, and what each is about.
-const COUNTERS: [(&str, &str); 8] = [
+const COUNTERS: [(&str, &str); 9] = [
     (ROWS, "Rows of tables, by what was done with them"),
     (HAPPENED, "Things that happened, as in the journal"),
     (PROBLEMS, "Problems that were met; the bucket holds those that are open"),
@@ -41,6 +42,7 @@ const COUNTERS: [(&str, &str); 8] = [
     (CALLS, "Calls to API servers of managed clusters, by outcome"),
     (PUBLISHED_BYTES, "Bytes of the bodies of rows that were published, before they are compressed"),
     (LIMITS, "Scripts, templates and charts that were ended by a limit"),
+    (KUBERNETES_EVENTS, "Kubernetes Events about drift, by what became of each"),
 ];
 /// Gauges, and what each is about.
 const GAUGES: [(&str, &str); 6] = [
@@ -221,6 +223,11 @@ impl Metrics {
         self.counter(LIMITS, &[("stage", stage)]).increment(1);
     }
 
+    /// Counts a Kubernetes Event about drift; outcome is `written`, `left_out` or `lost`.
+    pub fn kubernetes_event(&self, stage: &'static str, outcome: &'static str) {
+        self.counter(KUBERNETES_EVENTS, &[("stage", stage), ("outcome", outcome)]).increment(1);
+    }
+
     /// Notes how long something took.
     pub fn took(&self, stage: &'static str, span: Span, duration: Duration) {
         let stage = ("stage", stage);
@@ -319,6 +326,7 @@ mod tests {
         metrics.published_bytes("renderer", 100);
         metrics.limit_hit("matcher");
         metrics.projections_waiting("renderer", 3);
+        metrics.kubernetes_event("deployer", "lost");
         metrics.took("matcher", Span::Stage, Duration::from_millis(3));
         metrics.took("matcher", Span::Row, Duration::from_micros(20));
         let open = [("EventTrigger", 2), ("Service", 3), ("Secret", 4)];
@@ -326,6 +334,7 @@ mod tests {
         for line in [
             r#"sluice_published_bytes_total{stage="renderer"} 100"#,
             r#"sluice_limits_hit_total{stage="matcher"} 1"#,
+            r#"sluice_kubernetes_events_total{stage="deployer",outcome="lost"} 1"#,
             r#"sluice_projections_waiting{stage="renderer"} 3"#,
             r#"sluice_stage_seconds_bucket{stage="matcher",le="0.004"} 1"#,
             r#"sluice_evaluation_seconds_bucket{stage="matcher",kind="row",le="0.000016"} 0"#,

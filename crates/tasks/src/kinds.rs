@@ -99,6 +99,8 @@ kinds! {
         ShardMetrics: "shard-metrics" => Restart,
         /// Sends traces to a collector. It listens again; what was told meanwhile is in no trace.
         Traces: "traces" => Restart,
+        /// Writes Kubernetes Events about drift. They are for people, and losing some loses no work.
+        DriftEvents: "drift-events" => Restart,
         /// Reaches the bus for who answers questions. It tries again, and until then the bus is away.
         Reach: "reach" => Restart,
     }
@@ -163,6 +165,8 @@ kinds! {
         SourceWatch: "source-watch" => StopOwner,
         /// One call to a managed cluster. The shard waits for the answer.
         Call: "call" => StopOwner,
+        /// Keeps registrations until the add-ons of their clusters are withdrawn. What it was told is left there is told once.
+        Departures: "departures" => StopOwner,
         /// Writes ClusterConfigurations. What waits in it is nowhere else.
         Configurations: "configurations" => StopOwner,
         /// Writes the interest rows of a shard. What waits in it is nowhere else.

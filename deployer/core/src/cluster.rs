@@ -9,6 +9,7 @@ use sluice_protocol::{About, CallId, Shard};
 use crate::call_queue::CallQueue;
 use crate::checks::{Asker, Asking, CheckBook, CheckId, Outcome as CheckOutcome};
 use crate::claims::Claims;
+use crate::drift_event::Drifted;
 use crate::error::Error;
 use crate::inventory::Inventory;
 use crate::job::{Ended, Job, JobContext, MakerRow};
@@ -82,8 +83,8 @@ pub(crate) struct Outcome {
     pub(crate) guards: Vec<(About, Option<String>)>,
     /// Kinds whose deployed objects are to be watched from now on, or (`false`) no longer.
     pub(crate) watched: Vec<(Gvk, bool)>,
-    /// Objects that somebody else had changed and that were put right.
-    pub(crate) righted: Vec<ObjectKey>,
+    /// Objects of profiles that somebody else had changed, and what became of them.
+    pub(crate) drifted: Vec<(ProfileId, ObjectKey, Drifted)>,
     /// What watches of what pods read are to begin, or end, what is wrong with them, and which workloads were restarted.
     pub(crate) reloads: Reloads,
     /// Profiles that wait for others than before.
@@ -330,7 +331,8 @@ impl Cluster {
                 job.end_checks(&mut self.checks);
                 job.end_reloads(&mut self.sources);
             }
-            outcome.righted.extend(job.take_righted());
+            let drifted = job.take_drifted().into_iter();
+            outcome.drifted.extend(drifted.map(|(key, what)| (profile.clone(), key, what)));
             outcome.reloads.done.extend(job.take_reloaded());
         }
         self.note_watched(profile, outcome);

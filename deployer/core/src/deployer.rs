@@ -24,6 +24,7 @@ mod deferred;
 mod display;
 mod drift;
 mod gone;
+mod leaving;
 mod left_behind;
 mod rehearsed;
 mod reloads;
@@ -36,6 +37,7 @@ mod watching;
 use deferred::Deferred;
 use display::Agenda;
 use gone::Registered;
+use leaving::Leaving;
 use left_behind::LeftBehind;
 use reporting::{status_of, status_row};
 use shown::Display;
@@ -104,6 +106,7 @@ pub struct Deployer {
     troubles: Troubles,
     agenda: Agenda,
     registered: Registered,
+    leaving: Leaving,
     /// Until when calls of a former owner may arrive. What is waited for here is counted by the clock that nobody sets: a
     /// call is not over because a machine's clock has been set forward.
     former_until: i64,
@@ -129,6 +132,7 @@ impl Deployer {
             troubles: Troubles::default(),
             agenda: Agenda::default(),
             registered: Registered::default(),
+            leaving: Leaving::default(),
             former_until: 0,
         }
     }
@@ -159,7 +163,7 @@ impl Deployer {
                 Asking::End(id) => Effect::EndCheck(cluster.clone(), id),
             });
         }
-        self.tell_drift(cluster, outcome.watched, outcome.righted, step);
+        self.tell_drift(cluster, outcome.watched, outcome.drifted, step);
         self.tell_reloads(cluster, outcome.reloads, step);
         if let Some(at) = outcome.wake_at {
             step.wake_at_steady(at);
@@ -183,6 +187,7 @@ impl Deployer {
             self.ended(cluster, &profile, ended, step);
         }
         self.report_deferred(step);
+        self.tell_left(cluster, step);
     }
 
     fn ended(&mut self, cluster: &ClusterRef, profile: &ProfileId, ended: Ended, step: &mut Step<Effect>) {
@@ -353,7 +358,9 @@ impl Core for Deployer {
             }
             ExternalInput::Reachable(cluster, checks) => drop(self.waiting.insert(cluster, checks)),
             ExternalInput::Unreachable(cluster) => self.unreachable(&cluster, step),
+            ExternalInput::Leaving(cluster) => self.leaves(&cluster, step),
             ExternalInput::Unregistered(cluster) => {
+                self.has_left(&cluster);
                 self.unreachable(&cluster, step);
                 self.unregistered(&cluster, step);
             }

@@ -8,7 +8,9 @@ use sluice_protocol::{CallId, JournalEntry, Problem};
 
 use crate::checks::{CheckId, Outcome};
 use crate::configuration::Configuration;
+use crate::departures::Left;
 use crate::drift::Shown;
+use crate::drift_event::DriftEvent;
 use crate::reload::Glimpse;
 use crate::report::Report;
 use crate::request::{Reply, Request};
@@ -22,6 +24,8 @@ pub enum ExternalInput {
     Reachable(ClusterRef, Guards),
     /// A cluster is paused, or nobody knows how to reach it.
     Unreachable(ClusterRef),
+    /// The registration of a cluster goes as soon as nothing is left there: [`Effect::Left`] is wanted until it has.
+    Leaving(ClusterRef),
     /// A cluster is no longer registered.
     Unregistered(ClusterRef),
     /// Every registered cluster has been told by one of the two first.
@@ -72,8 +76,12 @@ pub enum Effect {
     Configuration(Configuration),
     /// The ClusterReport should say this.
     Report(Report),
+    /// This is left on a cluster that leaves.
+    Left(ClusterRef, Left),
     /// Something is wrong, or no longer.
     Problem(Problem),
     /// Something happened.
     Journal(JournalEntry),
+    /// Somebody else has changed an object: people may be told in a Kubernetes Event.
+    Drifted(DriftEvent),
 }

@@ -141,6 +141,16 @@ pub(crate) fn seconds(micros: i64) -> String {
     second.to_string()
 }
 
+/// The key of the ClusterSummary of a profile on a cluster.
+pub(crate) fn summary_key(cluster: &ClusterRef, profile: &ProfileId) -> ObjectKey {
+    let prefix = if profile.namespace.is_empty() { "" } else { "p--" };
+    ObjectKey {
+        gvk: Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterSummary"),
+        namespace: cluster.namespace.clone(),
+        name: format!("{prefix}{}-{}-{}", profile.name, cluster.kind.lower(), cluster.name),
+    }
+}
+
 /// The key of the ClusterSummary and the object; `None` when it should not exist.
 pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
     let Summary { cluster, profile, spec, state, kinds, .. } = summary;
@@ -164,13 +174,7 @@ pub fn cluster_summary(summary: &Summary) -> (ObjectKey, Option<Value>) {
 
 /// What the ClusterSummary of a profile on a cluster is called, and whose it is.
 pub(crate) fn skeleton(cluster: &ClusterRef, profile: &ProfileId) -> (ObjectKey, Value) {
-    let prefix = if profile.namespace.is_empty() { "" } else { "p--" };
-    let name = format!("{prefix}{}-{}-{}", profile.name, cluster.kind.lower(), cluster.name);
-    let key = ObjectKey {
-        gvk: Gvk::new(CONFIG_GROUP, "v1beta1", "ClusterSummary"),
-        namespace: cluster.namespace.clone(),
-        name,
-    };
+    let key = summary_key(cluster, profile);
     let profile_label = match profile.kind() {
         "Profile" => "projectsveltos.io/profile-name",
         _ => "projectsveltos.io/cluster-profile-name",

@@ -92,7 +92,8 @@ impl<'a> Player<'a> {
     pub async fn clear(&self) -> anyhow::Result<()> {
         for (version, kind) in SVELTOS {
             for object in self.fleet.management.list(&Gvk::parse(version, kind)).await? {
-                self.fleet.management.delete(&object).await?;
+                // Nobody is there who would take a finalizer off.
+                self.fleet.management.delete_held(&object).await?;
             }
         }
         for state in self.scenario.states()? {
@@ -169,6 +170,23 @@ impl<'a> Player<'a> {
         }
         for (place, object) in &step.delete {
             self.fleet.delete(place, object).await?;
+        }
+        let registrations = step.delete.iter().filter(|(place, object)| {
+            place == MANAGEMENT && object::text(object, &["kind"]) == "SveltosCluster"
+        });
+        for (_, object) in registrations {
+            self.until_gone(object).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until a registration has gone: it may be kept until its add-ons are withdrawn.
+    async fn until_gone(&self, registration: &Value) -> anyhow::Result<()> {
+        let key = ObjectKey::of(registration).context("a registration has no kind or name")?;
+        let deadline = Instant::now() + TIMEOUT;
+        while self.fleet.management.get(&key).await?.is_some() {
+            anyhow::ensure!(Instant::now() < deadline, "{key} is still there after {TIMEOUT:?}");
+            tokio::time::sleep(LOOK).await;
         }
         Ok(())
     }

@@ -1,9 +1,11 @@
-//! Clusters of Cluster API that count only with an annotation.
+//! Clusters of Cluster API: they may count only with an annotation, and get a label.
 
 use serde_json::{Value, json};
+use sluice_api::ClusterRef;
+use sluice_protocol::{Body, Capabilities, Publish};
 use sluice_runtime::kit;
 
-use super::{CONFIG, Stand};
+use super::{CONFIG, MANAGEMENT, Stand};
 
 const CAPI: &str = "cluster.x-k8s.io/v1beta2";
 
@@ -46,6 +48,28 @@ async fn a_cluster_of_cluster_api_counts_while_it_has_the_annotation() {
             kit::until(|| selected() == ["w", "x"]).await;
             place.put(cluster("x", json!({})));
             kit::until(|| selected() == ["w"]).await;
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cluster_of_cluster_api_whose_agent_has_spoken_has_a_label_for_selectors_and_its_status_stays() {
+    let place = Stand::start().await;
+    place.put(definition());
+    place.put(cluster("w", json!({})));
+    let labels = || {
+        let found = place.fleet.get(MANAGEMENT, CAPI, "Cluster", "default", "w").unwrap();
+        (found["metadata"]["labels"].clone(), found["status"].clone())
+    };
+    place
+        .render(async |bus| {
+            let capabilities = Capabilities { version: "v1.33.4".into(), ..Capabilities::default() };
+            let body = Body::value(serde_json::to_vec(&capabilities).unwrap());
+            let of: ClusterRef = "capi:default/w".parse().unwrap();
+            kit::write(bus, [Publish::new(Capabilities::subject(&of), body, 1)]).await;
+            kit::until(|| !labels().0["sveltos-agent"].is_null()).await;
+            let all = json!({"env": "capi", "sveltos-agent": "present"});
+            assert_eq!(labels(), (all, json!({"controlPlaneReady": true})));
         })
         .await;
 }

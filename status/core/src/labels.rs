@@ -8,9 +8,9 @@ use sluice_api::object;
 /// The version of the API server, without what a vendor adds to it.
 const VERSION: &str = "projectsveltos.io/k8s-version";
 /// Whether the cluster has an agent.
-const AGENT: (&str, &str) = ("sveltos-agent", "present");
+pub(crate) const AGENT: (&str, &str) = ("sveltos-agent", "present");
 /// Whose labels somebody takes off gets them again this much later, microseconds: nobody is fought.
-const AGAIN: i64 = 60_000_000;
+pub(crate) const AGAIN: i64 = 60_000_000;
 
 /// The labels of one cluster.
 #[derive(Debug, Default)]

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod capi_labels;
 mod cluster_set;
 mod clusters;
 mod condition;

@@ -20,6 +20,7 @@ use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::NameHash;
 use sluice_protocol::{ProblemRow, Row, Shard, Subject};
 
+use crate::capi_labels::CapiLabels;
 use crate::clusters::Clusters;
 use crate::dependencies::KnownDependencies;
 use crate::object::{GeneratedProfile, KnownObject, RowKey, StatusRow, hash, name_hash};
@@ -53,6 +54,7 @@ pub struct Statuses {
     /// apply to, and one look.
     all_due: Option<i64>,
     clusters: Clusters,
+    capi_labels: CapiLabels,
 }
 
 /// What is to be written to the management cluster.
@@ -60,7 +62,7 @@ pub struct Statuses {
 pub struct Writes {
     /// What objects of users say of themselves.
     pub statuses: Vec<(ObjectKey, Value)>,
-    /// Labels that some of these should have besides.
+    /// Labels that some of these should have besides, and Cluster API clusters, which say nothing of themselves here.
     pub labels: BTreeMap<ObjectKey, Value>,
     /// Kubernetes Events about them.
     pub events: Vec<(ObjectKey, Value)>,
@@ -84,6 +86,7 @@ impl Statuses {
             due: BTreeSet::new(),
             all_due: None,
             clusters: Clusters::default(),
+            capi_labels: CapiLabels::default(),
         }
     }
 
@@ -104,6 +107,9 @@ impl Statuses {
         for id in self.dependencies.change(&key, object, gone) {
             let concerned = self.shared(user_object(id.kind(), &id.namespace, id.object_name()));
             self.look_at(&concerned, now);
+        }
+        if self.is_mine(&key) {
+            self.capi_labels.change(&key, object, gone, now);
         }
         if own {
             self.read(&key, object, gone);
@@ -153,8 +159,11 @@ impl Statuses {
     /// The agent of a cluster has said what it can do, and which version its server has; nothing when it has left a cluster that
     /// is no longer registered.
     pub fn capabilities(&mut self, cluster: &ClusterRef, version: Option<&str>, now: i64) {
-        let Some(key) = registration(cluster).filter(|key| self.is_mine(key)) else { return };
-        if self.clusters.set_version(&key, version) {
+        let Some(key) = registration(cluster) else {
+            // Those of other shards are not among the objects of this one.
+            return self.capi_labels.agent(cluster, version.is_some(), now);
+        };
+        if self.is_mine(&key) && self.clusters.set_version(&key, version) {
             self.look_at(&self.shared(key), now);
         }
     }
@@ -207,7 +216,7 @@ impl Statuses {
     /// When there is something to do next.
     pub fn next(&self) -> Option<i64> {
         let first = self.due.first().map(|(at, _)| *at);
-        first.into_iter().chain(self.all_due).chain(self.clusters.next()).min()
+        first.into_iter().chain(self.all_due).chain(self.clusters.next()).chain(self.capi_labels.next()).min()
     }
 
     /// What objects should say from now on and do not yet.
@@ -216,6 +225,7 @@ impl Statuses {
         if self.all_due.take_if(|at| *at <= now).is_some() {
             self.look_at_all(now);
         }
+        writes.labels.extend(self.capi_labels.take_due(now));
         self.clusters.take_turned(now).iter().for_each(|key| self.look_at(key, now));
         while self.due.first().is_some_and(|(at, _)| *at <= now)
             && let Some((_, key)) = self.due.pop_first()

@@ -118,6 +118,7 @@ const RULES: &[Rule] = &[
     beside("renderer", LIB, &["eventreports"], KEEP),
     beside("renderer", LIB, &["eventreports/status", "sveltosclusters/status", "sets/status"], &["patch"]),
     beside("renderer", LIB, &["sveltosclusters"], &["patch"]),
+    beside("renderer", CAPI, &["clusters"], &["patch"]),
     beside("renderer", CONFIG, &["profiles/status"], &["patch"]),
     Rule { place: Place::Events, ..beside("renderer", "", &["events"], &["create", "patch"]) },
     all("renderer", "authorization.k8s.io", &["subjectaccessreviews"], &["create"]),
@@ -134,6 +135,8 @@ const RULES: &[Rule] = &[
         &["clustersummaries/status", "clusterconfigurations/status", "clusterreports/status"],
         &["patch"],
     ),
+    beside("deployer", LIB, &["sveltosclusters"], &["patch"]),
+    beside("deployer", "", &["events"], &["create", "patch"]),
     home("deployer", &["configmaps"], &["list"]),
     all(
         "inspect",

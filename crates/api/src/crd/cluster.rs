@@ -17,6 +17,7 @@ pub(super) fn cluster_spec() -> Schema {
         ("readinessChecks", checks()),
         ("livenessChecks", checks()),
         ("pullMode", off().rule("self == oldSelf", "Value is immutable")),
+        ("cleanupGracePeriod", string().doc("How long a deleted registration with the annotation sluice.dev/withdraw-on-delete is kept at most; by default 5m.")),
         ("workloadIdentity", workload_identity()),
     ])
     .rule(

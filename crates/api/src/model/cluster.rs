@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::cluster_check::{ClusterChecks, Guards};
+use super::on_delete::{Farewell, OnDelete};
 use super::pause::Pause;
 use super::read::Field;
 use super::token_renewal::{Renewal, TokenRenewal};
@@ -26,6 +27,8 @@ pub struct Cluster {
     pub kubeconfig: KubeconfigRef,
     /// How the token in it is renewed; a mistake is told where that is done.
     pub renewal: Renewal,
+    /// What becomes of its add-ons when the registration is deleted.
+    pub farewell: Farewell,
     /// How it is reached where it has no kubeconfig; a mistake is told where it is reached.
     pub identity: Identity,
     /// Whether nobody reaches it from outside: its own deployer fetches what is for it.
@@ -79,6 +82,7 @@ impl Cluster {
             checks: ClusterChecks::read(object).transpose().map(Arc::new),
             // Tokens of an identity are renewed without being asked.
             renewal: (is_own && identity.is_none()).then(renewal).flatten(),
+            farewell: is_own.then(|| OnDelete::read(object).map(Arc::new)).flatten(),
             identity,
             kubeconfig,
             id,
@@ -142,6 +146,11 @@ impl Cluster {
     /// With what its user last asked for everything on it to be applied once more; empty where nobody has.
     pub fn redeploy(&self) -> String {
         super::profile::asked(&self.object)
+    }
+
+    /// Whether it leaves: its add-ons are withdrawn, and its registration goes then.
+    pub fn is_leaving(&self) -> bool {
+        self.farewell.as_deref().is_some_and(OnDelete::is_leaving)
     }
 
     /// Whether its status says that it does not answer.

@@ -27,6 +27,8 @@ pub const NOTHING_WITHDRAWN: &str = "nothing is withdrawn until then";
 #[derive(Debug, Default)]
 pub struct Fleet {
     clusters: BTreeMap<ClusterRef, Arc<Cluster>>,
+    /// Those that leave: nobody counts them as registered, and what they hold goes.
+    leaving: BTreeSet<ClusterRef>,
     sets: BTreeMap<ClusterSetId, KnownSet>,
     /// What they select, once somebody has asked.
     selections: OnceLock<Arc<Selections>>,
@@ -67,10 +69,10 @@ pub enum FleetChange {
 impl Fleet {
     /// Takes an object as it is, or as it was when it went; objects of other kinds are nothing.
     pub fn put(&mut self, object: &Arc<Value>, gone: bool) -> FleetChange {
-        let gone = gone || !object::text(object, &["metadata", "deletionTimestamp"]).is_empty();
+        let is_deleted = gone || !object::text(object, &["metadata", "deletionTimestamp"]).is_empty();
         let change = match object::text(object, &["kind"]) {
-            "ClusterSet" | "Set" => self.put_set(object, gone),
-            _ => self.put_cluster(object, gone),
+            "ClusterSet" | "Set" => self.put_set(object, is_deleted),
+            _ => self.put_cluster(object, is_deleted, gone),
         };
         if change != FleetChange::Nothing {
             self.selections.take();
@@ -94,10 +96,15 @@ impl Fleet {
         FleetChange::Set(id)
     }
 
-    fn put_cluster(&mut self, object: &Arc<Value>, gone: bool) -> FleetChange {
+    fn put_cluster(&mut self, object: &Arc<Value>, is_deleted: bool, gone: bool) -> FleetChange {
         let Some(cluster) = Cluster::read(object) else { return FleetChange::Nothing };
-        let gone = gone || !cluster.is_registered();
+        let is_leaving = !gone && cluster.is_leaving();
+        let gone = is_deleted || !cluster.is_registered();
         let id = cluster.id.clone();
+        match is_leaving {
+            true => drop(self.leaving.insert(id.clone())),
+            false => drop(self.leaving.remove(&id)),
+        }
         let (is_down, new) = (cluster.is_down(), (!gone).then(|| Arc::new(cluster)));
         let old = match new {
             Some(cluster) => self.clusters.insert(id.clone(), cluster),
@@ -119,6 +126,11 @@ impl Fleet {
     /// The registered clusters.
     pub fn clusters(&self) -> &BTreeMap<ClusterRef, Arc<Cluster>> {
         &self.clusters
+    }
+
+    /// Whether a cluster leaves: it does not count as registered, and what it holds is withdrawn while its registration is still there.
+    pub fn is_leaving(&self, cluster: &ClusterRef) -> bool {
+        self.leaving.contains(cluster)
     }
 
     /// The cluster sets, each with its status as it is.
@@ -266,6 +278,24 @@ mod tests {
         assert_eq!(fleet.put(&one, true), FleetChange::Nothing);
         assert_eq!(fleet.put(&registration("a", "fv", "Down"), true), FleetChange::Cluster(id));
         assert_eq!(fleet.put(&registration("a", "fv", "Down"), true), FleetChange::Nothing);
+    }
+
+    #[test]
+    fn a_cluster_that_leaves_is_not_registered_until_it_has_gone() {
+        let (mut fleet, id) = (Fleet::default(), ClusterRef::sveltos("n", "a"));
+        let mut object = Value::clone(&registration("a", "fv", ""));
+        fleet.put(&Arc::new(object.clone()), false);
+        object["metadata"]["deletionTimestamp"] = json!("1970-01-01T00:00:02Z");
+        object["metadata"]["finalizers"] = json!(["example.com/other"]);
+        assert_eq!(fleet.put(&Arc::new(object.clone()), false), FleetChange::Cluster(id.clone()));
+        assert!(!fleet.clusters().contains_key(&id) && !fleet.is_leaving(&id), "somebody else keeps it");
+        object["metadata"]["finalizers"] = json!(["sluice.dev/withdraw"]);
+        fleet.put(&Arc::new(object.clone()), false);
+        assert!(!fleet.clusters().contains_key(&id) && fleet.is_leaving(&id));
+        fleet.put(&Arc::new(object), true);
+        assert!(!fleet.is_leaving(&id));
+        fleet.put(&registration("a", "fv", ""), false);
+        assert!(fleet.clusters().contains_key(&id) && !fleet.is_leaving(&id));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 
+use super::on_delete::{GRACE, WITHDRAW_ON_DELETE};
 use crate::error::FieldError;
 use crate::object;
 
@@ -33,6 +34,7 @@ pub enum FieldLocation {
 
 const TENANTS: &[&str] = &["ClusterProfile", "Profile", "EventTrigger", "EventBasedAddOn", "RoleRequest"];
 const CLUSTERS: &[&str] = &["SveltosCluster", "Cluster"];
+const SVELTOS_CLUSTERS: &[&str] = &["SveltosCluster"];
 
 const fn field(kinds: &'static [&'static str], name: &'static str, why: &'static str) -> Ignored {
     Ignored { kinds, at: FieldLocation::Field(name), why }
@@ -52,6 +54,13 @@ pub const IGNORED: [Ignored; 3] = [
         why: "has no effect; write projectsveltos.io/serviceaccount-name and projectsveltos.io/serviceaccount-namespace",
     },
 ];
+
+/// It says for how long something is kept that is not kept.
+const GRACE_ALONE: Ignored = field(
+    SVELTOS_CLUSTERS,
+    GRACE,
+    "has no effect without the annotation sluice.dev/withdraw-on-delete: what the cluster holds stays when it is deregistered",
+);
 
 impl FieldLocation {
     /// The path in an object.
@@ -88,7 +97,10 @@ fn says_something(value: &Value) -> bool {
 /// What an object has that has no effect.
 pub fn ignored(object: &Value) -> Vec<FieldError> {
     let kind = object::text(object, &["kind"]);
-    let here = IGNORED.iter().filter(|one| one.kinds.contains(&kind) && one.at.is_in(object));
+    let grace = (kind == "SveltosCluster" && object::annotation(object, WITHDRAW_ON_DELETE).is_none())
+        .then_some(&GRACE_ALONE);
+    let all = IGNORED.iter().chain(grace);
+    let here = all.filter(|one| one.kinds.contains(&kind) && one.at.is_in(object));
     here.map(|one| FieldError::new(object::describe(object), one.at.path(), one.why)).collect()
 }
 
@@ -116,6 +128,10 @@ mod tests {
             "spec": {"pullMode": true, "consecutiveFailureThreshold": 3, "workloadIdentity": {"provider": "AWS"}, "readinessChecks": [], "livenessChecks": {}}});
         let expected = ["metadata.annotations.sharding.projectsveltos.io/key"];
         assert_eq!(paths(cluster), expected);
+        let mut cluster = json!({"kind": "SveltosCluster", "spec": {"cleanupGracePeriod": "5m"}});
+        assert_eq!(paths(cluster.clone()), ["spec.cleanupGracePeriod"]);
+        cluster["metadata"] = json!({"annotations": {"sluice.dev/withdraw-on-delete": "true"}});
+        assert!(paths(cluster).is_empty());
         assert!(paths(json!({"kind": "EventSource", "spec": {"pullMode": true}})).is_empty());
         assert_eq!(
             paths(json!({"kind": "RoleRequest", "spec": {"expirationSeconds": 600}})),

@@ -40,6 +40,9 @@ pub struct SveltosClusterSpec {
     /// Whether the cluster fetches its work by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pull_mode: Option<bool>,
+    /// How long a deleted registration is kept while its add-ons are withdrawn, where it asks for that (`sluice.dev/withdraw-on-delete`).
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub cleanup_grace_period: String,
     /// Access by a cloud provider's identity instead of a kubeconfig.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload_identity: Option<WorkloadIdentity>,

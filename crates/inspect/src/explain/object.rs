@@ -6,6 +6,7 @@ use sluice_api::few;
 
 use super::{Facts, Steps, because};
 use crate::trace::Target;
+use crate::turn;
 
 pub(super) fn explain(facts: &Facts, target: &Target, steps: &mut Steps) {
     let on_bus = match &facts.on_bus {
@@ -33,12 +34,14 @@ pub(super) fn explain(facts: &Facts, target: &Target, steps: &mut Steps) {
     if wanted {
         return;
     }
-    let says = target.nothing(on_bus.desired.iter()).to_string();
-    steps.no(
-        "wanted",
-        says,
-        "`sluice explain` of the trigger or profile that should deploy it says why it does not",
-    );
+    let waits = turn::not_come(&on_bus.problems, &facts.cluster).next().is_some();
+    let says = target.nothing(&on_bus.desired, &on_bus.problems).to_string();
+    let remedy = if waits {
+        "wait, or do what `sluice rollout status` of it says"
+    } else {
+        "`sluice explain` of the trigger or profile that should deploy it says why it does not"
+    };
+    steps.no("wanted", says, remedy);
     let cluster = facts.cluster.to_string();
     let open: Vec<_> = on_bus.problems.iter().filter(|problem| problem.cluster == cluster).collect();
     if !open.is_empty() {

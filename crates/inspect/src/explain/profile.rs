@@ -2,10 +2,10 @@
 
 use sluice_api::model::{ClusterSet, Profile};
 use sluice_api::{ClusterRef, ProfileId, object};
-use sluice_protocol::ProblemRow;
 
 use super::trigger::{is_local, is_selected, registered};
 use super::{Facts, OnBus, Steps, because, instead, is_about};
+use crate::turn;
 
 pub(super) fn explain(facts: &Facts, namespace: &str, name: &str, steps: &mut Steps) {
     let id = ProfileId::new(namespace, name);
@@ -47,8 +47,8 @@ pub(super) fn explain(facts: &Facts, namespace: &str, name: &str, steps: &mut St
 
 /// Whether its renderer says that the turn of a cluster has not come.
 fn waits_for_its_turn(on_bus: &OnBus, id: &ProfileId, cluster: &ClusterRef) -> bool {
-    let is_it = |problem: &&ProblemRow| is_about(problem, id.kind(), &id.namespace, id.object_name());
-    on_bus.problems.iter().filter(is_it).any(|problem| problem.waiting.contains(cluster))
+    turn::not_come(&on_bus.problems, cluster)
+        .any(|problem| is_about(problem, id.kind(), &id.namespace, id.object_name()))
 }
 
 /// Says what the removal of a profile waits for: its deployer speaks of it although it is not wanted any more.

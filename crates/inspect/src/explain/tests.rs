@@ -448,6 +448,57 @@ fn an_object_is_explained_by_the_profiles_that_want_it() {
 }
 
 #[test]
+fn of_an_object_on_a_cluster_whose_turn_has_not_come_this_is_said() {
+    let question = Question::Object(Target {
+        cluster: cluster("a"),
+        kind: "ConfigMap".into(),
+        namespace: String::new(),
+        name: "new".into(),
+    });
+    let absent = "no profile deploys ConfigMap new to sveltos:default/a; ";
+    let turn = "its turn for ClusterProfile p has not come";
+    let nothing = "nothing is to be deployed there: is the cluster registered and selected?";
+    for (is_empty, waiting, says, remedy) in [
+        (true, "a", turn.to_owned(), "`sluice rollout status`"),
+        (false, "a", format!("{turn}; there is ConfigMap made"), "`sluice rollout status`"),
+        (true, "b", nothing.to_owned(), "`sluice explain` of the trigger or profile"),
+        (false, "b", "there is ConfigMap made".to_owned(), "`sluice explain` of the trigger or profile"),
+    ] {
+        let mut facts = well();
+        if is_empty {
+            nothing_rendered(&mut facts);
+        }
+        let fault = Fault::note("rollout: 1 of 2 clusters have it").waiting(vec![cluster(waiting)]);
+        let about = About::Profile(ProfileId::cluster("p"));
+        facts.on_bus.as_mut().unwrap().problems = vec![ProblemRow::new("renderer", "", about, fault, 1)];
+        let explained = explain(&facts, &question);
+        let step = explained.steps.iter().find(|step| step.about == "wanted").unwrap();
+        assert_eq!((step.verdict, &step.says), (Verdict::No, &format!("{absent}{says}")));
+        assert!(step.remedy.contains(remedy), "{step:?}");
+    }
+}
+
+#[test]
+fn of_a_cluster_that_leaves_it_is_said_what_it_waits_for() {
+    let mut leaving = registration("a", &json!({"env": "fv"}), &json!({}));
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    leaving["metadata"]["finalizers"] = json!(["sluice.dev/withdraw"]);
+    let mut facts = well();
+    nothing_rendered(&mut facts);
+    replace(&mut facts, leaving);
+    let question = Question::Profile { namespace: String::new(), name: "p".into(), cluster: cluster("a") };
+    replace(
+        &mut facts,
+        json!({"kind": "ClusterProfile", "metadata": {"name": "p"},
+        "spec": {"clusterSelector": {"matchLabels": {"env": "fv"}}}}),
+    );
+    let explained = explain(&facts, &question);
+    let (verdict, about, says) = first(&explained);
+    assert_eq!((verdict, about), (Verdict::No, "cluster"));
+    assert_eq!(says, "default/a is being deregistered: its add-ons are withdrawn first");
+}
+
+#[test]
 fn the_name_of_an_event_source_may_be_a_template() {
     let mut facts = well();
     replace(&mut facts, trigger(&json!({"eventSourceName": "{{ .Cluster.metadata.labels.source }}"})));

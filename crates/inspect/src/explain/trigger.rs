@@ -204,6 +204,11 @@ pub(super) fn registered(facts: &Facts, steps: &mut Steps) -> Option<Cluster> {
             let says = format!("{} is not registered; {others}", facts.cluster.path());
             steps.no("cluster", says, "register it: a SveltosCluster and the Secret with its kubeconfig");
         }
+        Some(cluster) if cluster.is_leaving() => {
+            let says =
+                format!("{} is being deregistered: its add-ons are withdrawn first", cluster.id.path());
+            steps.no("cluster", says, "wait; then register it again, if it is to have any");
+        }
         Some(cluster) => match cluster.pause.at(facts.now) {
             Some(paused) => {
                 let says = format!("{} is {paused}; nothing is changed there meanwhile", cluster.id.path());

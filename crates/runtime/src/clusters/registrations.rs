@@ -9,8 +9,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use sluice_api::model::{
-    AUTHORITY_KEY, Cluster, Guards, Identity, KubeconfigRef, LIB_GROUP, Pause, Renewal, WorkloadIdentity,
-    capi_cluster,
+    AUTHORITY_KEY, Cluster, Farewell, Guards, Identity, KubeconfigRef, LIB_GROUP, Pause, Renewal,
+    WorkloadIdentity, capi_cluster,
 };
 use sluice_api::{ClusterRef, FieldError, Gvk, object};
 
@@ -50,6 +50,7 @@ struct Registration {
     pulls: bool,
     checks: Guards,
     renewal: Renewal,
+    farewell: Farewell,
     identity: Identity,
 }
 
@@ -186,8 +187,8 @@ impl Registrations {
             let was = self.clusters.remove(&(kind, cluster.id.clone())).is_some();
             return if was { Touched::Cluster(kind, cluster.id) } else { Touched::None };
         }
-        let Cluster { id, kubeconfig, pause, pulls, checks, renewal, identity, .. } = cluster;
-        let registered = Registration { kubeconfig, pause, pulls, checks, renewal, identity };
+        let Cluster { id, kubeconfig, pause, pulls, checks, renewal, farewell, identity, .. } = cluster;
+        let registered = Registration { kubeconfig, pause, pulls, checks, renewal, farewell, identity };
         let key = (kind, id.clone());
         // Its status is written all the time.
         if self.clusters.get(&key) == Some(&registered) {
@@ -219,7 +220,10 @@ impl Registrations {
         let kubeconfig = Some(text.map(Into::into));
         let paused = registered.pause.at(now).is_some();
         let (checks, renewal) = (registered.checks.clone(), registered.renewal.clone().filter(|_| !pulls));
-        let access = Access { cluster: id.clone(), kubeconfig, trust, paused, pulls, checks, renewal };
+        // Nobody outside sees what is left in a cluster that pulls.
+        let farewell = registered.farewell.clone().filter(|_| !pulls);
+        let access =
+            Access { cluster: id.clone(), kubeconfig, trust, paused, pulls, checks, renewal, farewell };
         if feed.get(id).as_ref() != Some(&access) {
             feed.put(id.clone(), access);
         }
@@ -265,9 +269,9 @@ impl Registration {
 
 fn withdraw(id: &ClusterRef, feed: &ClusterFeed) {
     let trust = Trust::Registered { proxies: false };
-    let (kubeconfig, checks, renewal) = (None, None, None);
-    let (paused, pulls) = (false, false);
-    feed.remove(id, Access { cluster: id.clone(), kubeconfig, trust, paused, pulls, checks, renewal });
+    let (kubeconfig, checks, renewal, farewell) = (None, None, None, None);
+    let (cluster, paused, pulls) = (id.clone(), false, false);
+    feed.remove(id, Access { cluster, kubeconfig, trust, paused, pulls, checks, renewal, farewell });
 }
 
 fn place(object: &Value) -> (String, String) {

@@ -40,6 +40,8 @@ enum PendingWrite {
     Object(Box<str>, Option<Box<str>>),
     /// Where it exists, its status should say this JSON, and it should have these labels, as JSON.
     Status(Box<str>, Option<Box<str>>),
+    /// Where it exists, it should have these labels, as JSON.
+    Labels(Box<str>),
     /// It should not be.
     Gone,
 }
@@ -78,6 +80,11 @@ impl Projector {
     pub fn project_status(&self, key: ObjectKey, status: Value, labels: Option<Value>) {
         let labels = labels.map(|labels| labels.to_string().into());
         self.send(key, PendingWrite::Status(status.to_string().into(), labels));
+    }
+
+    /// Somebody else's object should have these labels beside those that it has; nothing else of it is written.
+    pub fn project_labels(&self, key: ObjectKey, labels: &Value) {
+        self.send(key, PendingWrite::Labels(labels.to_string().into()));
     }
 
     fn send(&self, key: ObjectKey, pending: PendingWrite) {
@@ -179,7 +186,7 @@ impl PendingWrite {
             Self::Object(main, status) => {
                 Some(Digest::of(&[main.as_bytes(), status.as_deref().unwrap_or_default().as_bytes()]))
             }
-            Self::Status(..) | Self::Gone => None,
+            Self::Status(..) | Self::Labels(_) | Self::Gone => None,
         }
     }
 }
@@ -219,6 +226,7 @@ async fn write(
                 None => Ok(()),
             }
         }
+        PendingWrite::Labels(labels) => absent_is_fine(client, key, target.labels(labels).await).await,
         PendingWrite::Object(main, status) => {
             match named::is_shared(key) && !is_known {
                 true => named::apply_own(&target, main).await?,

@@ -44,6 +44,7 @@ of `rbac.namespaces`. `sluice.rights.home` are those in `projectsveltos`.
 - {apiGroups: [lib.projectsveltos.io], resources: [eventreports/status, sveltosclusters/status, sets/status], verbs: [patch]}
 # Labels for selectors: the version of a cluster, and that it has an agent.
 - {apiGroups: [lib.projectsveltos.io], resources: [sveltosclusters], verbs: [patch]}
+- {apiGroups: [cluster.x-k8s.io], resources: [clusters], verbs: [patch]}
 - {apiGroups: [config.projectsveltos.io], resources: [profiles/status], verbs: [patch]}
 {{ include "sluice.rights.events" . }}
 {{- end }}
@@ -74,6 +75,10 @@ of `rbac.namespaces`. `sluice.rights.home` are those in `projectsveltos`.
 # Pictures of what is deployed.
 - {apiGroups: [config.projectsveltos.io], resources: [clustersummaries, clusterconfigurations, clusterreports], verbs: [create, patch, delete]}
 - {apiGroups: [config.projectsveltos.io], resources: [clustersummaries/status, clusterconfigurations/status, clusterreports/status], verbs: [patch]}
+# Finalizers of registrations whose add-ons are withdrawn before they go.
+- {apiGroups: [lib.projectsveltos.io], resources: [sveltosclusters], verbs: [patch]}
+# That something was put right, beside the ClusterSummary.
+{{ include "sluice.rights.events" . }}
 {{- if .Values.rbac.renewTokens }}
 # Tokens in kubeconfigs of clusters: Secrets of any name.
 - {apiGroups: [""], resources: [secrets], verbs: [get, patch]}

@@ -1,11 +1,12 @@
 //! What watches of deployed objects show, and what is told of it.
 
-use sluice_api::{ClusterRef, Gvk, ObjectKey};
+use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId};
 use sluice_protocol::{JournalEntry, Step};
 
 use super::watching::Watching;
 use super::{Deployer, STAGE};
 use crate::drift::Shown;
+use crate::drift_event::{DriftEvent, Drifted};
 use crate::messages::Effect;
 
 impl Deployer {
@@ -22,12 +23,12 @@ impl Deployer {
         self.with(cluster, step, |state, next_id| state.shown(shown, now, next_id));
     }
 
-    /// Which kinds are to be watched, and what was put right.
+    /// Which kinds are to be watched, and what was put right or is left alone.
     pub(super) fn tell_drift(
         &mut self,
         cluster: &ClusterRef,
         watched: Vec<(Gvk, bool)>,
-        righted: Vec<ObjectKey>,
+        drifted: Vec<(ProfileId, ObjectKey, Drifted)>,
         step: &mut Step<Effect>,
     ) {
         for (gvk, is_watched) in watched {
@@ -38,10 +39,17 @@ impl Deployer {
                 step.effect(Effect::EndWatch(cluster.clone(), gvk));
             }
         }
-        for key in righted {
-            let object = key.to_string();
-            let line = JournalEntry::new(STAGE, "drifted", cluster, &object, step.now, step.now);
-            step.effect(Effect::Journal(line));
+        for (profile, object, what) in drifted {
+            if matches!(what, Drifted::Righted { .. }) {
+                let name = object.to_string();
+                let line = JournalEntry::new(STAGE, "drifted", cluster, &name, step.now, step.now);
+                step.effect(Effect::Journal(line));
+            }
+            // A RoleRequest has no ClusterSummary.
+            if !profile.is_role_request() {
+                let cluster = cluster.clone();
+                step.effect(Effect::Drifted(DriftEvent { cluster, profile, object, what }));
+            }
         }
     }
 }

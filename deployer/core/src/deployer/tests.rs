@@ -13,7 +13,9 @@ use sluice_protocol::{Body, CallId, Incarnation, Problem, Revision, Shard};
 use super::*;
 use crate::checks::{CheckId, Outcome};
 use crate::configuration::Configuration;
+use crate::departures::Left;
 use crate::drift::{Shown, Sight};
+use crate::drift_event::{DriftEvent, Drifted};
 use crate::inventory::Stored;
 use crate::reload::Glimpse;
 use crate::request::{Class, Failure, Live, Reply, Request};
@@ -59,6 +61,8 @@ struct Fixture {
     sources: std::collections::BTreeSet<Gvk>,
     unglimpsed: Vec<Glimpse>,
     journal: Vec<String>,
+    drifted: Vec<DriftEvent>,
+    left: Vec<Left>,
     /// What the checks of these names say.
     says: BTreeMap<String, Outcome>,
     /// Whether definitions that are made are not served yet.
@@ -161,6 +165,8 @@ impl Fixture {
             sources: std::collections::BTreeSet::new(),
             unglimpsed: Vec::new(),
             journal: Vec::new(),
+            drifted: Vec::new(),
+            left: Vec::new(),
             says: BTreeMap::new(),
             slow_kinds: false,
             fail: Box::new(|_| None),
@@ -333,6 +339,8 @@ impl Fixture {
                         self.sources.clear();
                     }
                     Effect::Journal(line) => self.journal.push(format!("{} {}", line.what, line.object)),
+                    Effect::Drifted(event) => self.drifted.push(event),
+                    Effect::Left(_, left) => self.left.push(left),
                 }
             }
         }
@@ -475,6 +483,7 @@ mod guards;
 mod handover;
 mod keep;
 mod late;
+mod leaving;
 mod makers;
 mod order;
 mod order_property;

@@ -14,6 +14,7 @@ use sluice_protocol::rows::Desired;
 use super::replies::Fault;
 use super::{Ended, Job, JobContext};
 use crate::drift::{Sight, Writer};
+use crate::drift_event::Drifted;
 use crate::order::Lane;
 use crate::prepare::Prepared;
 use crate::request::Live;
@@ -39,8 +40,8 @@ pub(super) struct Drift {
     fights: BTreeMap<ObjectKey, Fight>,
     /// What was shown and could not be compared, the newest of each object; nothing where it has gone, with its uid.
     later: BTreeMap<ObjectKey, Shown>,
-    /// Objects that were put right since this was asked last.
-    righted: BTreeSet<ObjectKey>,
+    /// Objects that were put right, or are left alone, since this was asked last.
+    told: Vec<(ObjectKey, Drifted)>,
     exclusions: Vec<DriftExclusion>,
     /// Objects that say that drift is none of them.
     ignored: BTreeSet<ObjectKey>,
@@ -79,25 +80,41 @@ impl Drift {
 
     /// Somebody else has changed an object.
     fn note(&mut self, key: &ObjectKey, by: Option<Writer>, now: i64) {
+        if let Some(fight) = self.fights.get_mut(key)
+            && fight.goes_on(now)
+        {
+            let why = left_alone(key, by.as_ref(), fight.rests);
+            self.told.push((key.clone(), Drifted::LeftAlone(why)));
+        }
         self.drifted.insert(key.clone(), by);
-        let Some(fight) = self.fights.get_mut(key) else { return };
-        fight.times.retain(|at| now - at < MINUTE);
-        if now - fight.until > LONGEST * MINUTE {
-            fight.rests = 0;
-        }
-        if fight.times.len() >= MOST {
-            fight.rests = (fight.rests + 1).min(LONGEST);
-            fight.until = now + fight.rests * MINUTE;
-            fight.times.clear();
-        }
     }
 
     /// It was put right.
     fn right(&mut self, key: &ObjectKey, now: i64) {
-        if self.drifted.remove(key).is_some() {
-            self.righted.insert(key.clone());
+        if let Some(by) = self.drifted.remove(key) {
+            let by = by.as_ref().map(Writer::text);
+            self.told.push((key.clone(), Drifted::Righted { by }));
             self.fights.entry(key.clone()).or_default().times.push(now);
         }
+    }
+}
+
+// === impl Fight ===
+
+impl Fight {
+    /// It was changed again: whether that is too often, so that it rests from now on.
+    fn goes_on(&mut self, now: i64) -> bool {
+        self.times.retain(|at| now - at < MINUTE);
+        if now - self.until > LONGEST * MINUTE {
+            self.rests = 0;
+        }
+        let is_too_often = self.times.len() >= MOST;
+        if is_too_often {
+            self.rests = (self.rests + 1).min(LONGEST);
+            self.until = now + self.rests * MINUTE;
+            self.times.clear();
+        }
+        is_too_often
     }
 }
 
@@ -167,13 +184,8 @@ impl Job {
         }
         self.drift.ignored.remove(key);
         if let Some(fight) = self.drift.fights.get(key).filter(|fight| fight.until > context.now) {
-            let by = self.drift.drifted.get(key).and_then(Option::as_ref).map(Writer::text);
-            let by = by.unwrap_or_else(|| "somebody else".to_owned());
-            let text = format!(
-                "{key} was put right {MOST} times within a minute, and changed again by {by}: it is left alone for {} min; let \
-                 one of the two have these fields, by spec.driftExclusions",
-                fight.rests
-            );
+            let by = self.drift.drifted.get(key).and_then(Option::as_ref);
+            let text = left_alone(key, by, fight.rests);
             let until = fight.until;
             self.run.errors.insert(key.to_string(), Fault::of_fight(text));
             self.wake_at(until);
@@ -194,9 +206,9 @@ impl Job {
         }
     }
 
-    /// Objects that were put right since this was asked last.
-    pub(crate) fn take_righted(&mut self) -> BTreeSet<ObjectKey> {
-        std::mem::take(&mut self.drift.righted)
+    /// Objects that were put right, or are left alone, since this was asked last.
+    pub(crate) fn take_drifted(&mut self) -> Vec<(ObjectKey, Drifted)> {
+        std::mem::take(&mut self.drift.told)
     }
 
     /// What was shown and could not be compared.
@@ -252,6 +264,15 @@ impl Job {
         self.drift.note(&key, by, context.now);
         self.begin(context)
     }
+}
+
+/// Why an object rests, as it is told.
+fn left_alone(key: &ObjectKey, by: Option<&Writer>, minutes: i64) -> String {
+    let by = by.map_or_else(|| "somebody else".to_owned(), Writer::text);
+    format!(
+        "{key} was put right {MOST} times within a minute, and changed again by {by}: it is left alone for {minutes} min; let \
+         one of the two have these fields, by spec.driftExclusions"
+    )
 }
 
 /// Whether it was seen at an earlier version than the one that is known.

@@ -160,7 +160,7 @@ impl Catalog {
     }
 
     fn put(&mut self, change: &Change) -> Touched {
-        let (object, gone) = match change {
+        let (object, has_gone) = match change {
             Change::Upsert(object) => (object, false),
             Change::Delete(object) => (object, true),
             Change::Listed(kind, version) => {
@@ -170,7 +170,7 @@ impl Catalog {
         };
         let kind = object::text(object, &["kind"]);
         self.view.note(kind, Revision::new(object::resource_version(object)));
-        let gone = gone || !object::text(object, &["metadata", "deletionTimestamp"]).is_empty();
+        let gone = has_gone || !object::text(object, &["metadata", "deletionTimestamp"]).is_empty();
         let name = object::name(object).to_owned();
         match kind {
             "EventSource" => {
@@ -199,7 +199,7 @@ impl Catalog {
                 let key = (kind.to_owned(), object::namespace(object).to_owned(), name);
                 self.put_content(key, (!gone).then(|| object.clone()))
             }
-            _ => self.put_fleet(object, gone),
+            _ => self.put_fleet(object, has_gone),
         }
     }
 
@@ -215,8 +215,9 @@ impl Catalog {
         }
     }
 
-    fn put_fleet(&mut self, object: &Arc<Value>, gone: bool) -> Touched {
-        match self.fleet.put(object, gone) {
+    /// A registration that is being deleted may still say what becomes of its cluster.
+    fn put_fleet(&mut self, object: &Arc<Value>, has_gone: bool) -> Touched {
+        match self.fleet.put(object, has_gone) {
             FleetChange::Cluster(cluster) => Touched::Cluster(cluster),
             FleetChange::Connection => Touched::Connection,
             FleetChange::Set(id) => Touched::Set(id),

@@ -144,7 +144,10 @@ impl Renderer {
         let object = registered.as_ref().map(|registered| &*registered.object);
         let note = object.and_then(|object| without_effect(&ignored(object)));
         self.outgoing.note(ProblemKey::on(cluster, About::Cluster), note, step);
-        let mistake = registered.as_ref().and_then(|registered| registered.pause.mistake());
+        let mistake = registered.as_ref().and_then(|registered| {
+            let of_farewell = || registered.farewell.as_ref()?.mistake.as_ref();
+            registered.pause.mistake().or_else(of_farewell)
+        });
         let mistake = mistake.map(|mistake| Fault::new(mistake.to_string()));
         self.outgoing.note(ProblemKey::on(cluster, About::Registration), mistake, step);
         self.write_interest(cluster, &after, step);

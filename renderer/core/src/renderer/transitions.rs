@@ -82,7 +82,10 @@ impl Renderer {
 /// When what is withdrawn at a place goes.
 fn departure(catalog: &Catalog, place: &Place) -> Departure {
     let (cluster, profile) = place;
-    let unregistered = !cluster.is_management() && !catalog.fleet.clusters().contains_key(cluster);
+    // D-0515: what a cluster holds that leaves goes while it can still be reached.
+    let fleet = &catalog.fleet;
+    let unregistered =
+        !cluster.is_management() && !fleet.clusters().contains_key(cluster) && !fleet.is_leaving(cluster);
     let after = if unregistered { BTreeSet::new() } else { catalog.successors(cluster, profile) };
     Departure { after, unregistered }
 }

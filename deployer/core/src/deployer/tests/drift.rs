@@ -283,6 +283,37 @@ fn what_is_put_right_again_and_again_rests_and_is_told() {
 }
 
 #[test]
+fn who_has_changed_what_is_told_with_its_profile_and_that_it_rests_is_told_once() {
+    let mut fixture = Fixture::watching(&["a", "b"]);
+    fixture.journal.clear();
+    fixture.take_over("a");
+    fixture.see();
+    let by = Some("kubectl-edit (data.a)".to_owned());
+    let righted = DriftEvent {
+        cluster: cluster(),
+        profile: ProfileId::cluster("p"),
+        object: key("a"),
+        what: Drifted::Righted { by },
+    };
+    assert_eq!(std::mem::take(&mut fixture.drifted), std::slice::from_ref(&righted));
+    assert_eq!(std::mem::take(&mut fixture.journal), ["drifted ConfigMap default/a", "applied p"]);
+    fixture.remove("b");
+    fixture.see();
+    let gone = DriftEvent { object: key("b"), what: Drifted::Righted { by: None }, ..righted.clone() };
+    assert_eq!(std::mem::take(&mut fixture.drifted), [gone]);
+    for _ in 0..7 {
+        fixture.take_over("a");
+        fixture.see();
+    }
+    let (told, rests): (Vec<_>, Vec<_>) = fixture.drifted.iter().partition(|event| **event == righted);
+    let [DriftEvent { what: Drifted::LeftAlone(why), .. }] = &rests[..] else { panic!("{rests:?}") };
+    assert_eq!(told.len(), 4);
+    assert!(why.contains("changed again by kubectl-edit (data.a): it is left alone for 1 min"), "{why}");
+    let journal = fixture.journal.iter().filter(|line| line.starts_with("drifted "));
+    assert_eq!(journal.count(), 5, "that it rests is no correction: {:?}", fixture.journal);
+}
+
+#[test]
 fn an_object_that_says_so_is_left_to_others() {
     let mut fixture = Fixture::new();
     fixture.reach();

@@ -107,6 +107,25 @@ fn says_so_of_a_cluster_that_is_not_registered(is_held_before: bool) {
 }
 
 #[test]
+fn what_a_cluster_holds_that_leaves_is_withdrawn() {
+    let to = json!({"destinationClusterSelector": {"matchLabels": {"dep": "eng"}}});
+    for (finalizer, said) in [("sluice.dev/withdraw", None), ("example.com/other", Some("unregistered"))] {
+        let mut fixture = Fixture::new(vec![trigger(true, to.clone()), content(true, "1")]);
+        fixture.ready(&["x"]);
+        let place = fixture.rows.keys().find(|place| place.starts_with("b/")).unwrap().clone();
+        let mut leaving = registration("b", json!({"dep": "eng"}));
+        leaving["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        leaving["metadata"]["finalizers"] = json!([finalizer]);
+        fixture.put(leaving.clone());
+        let told = (&fixture.rows[&place], fixture.departures.get(&place).map(String::as_str));
+        assert_eq!(told, (&None, said), "{finalizer}");
+        fixture.delete(leaving);
+        let told = (&fixture.rows[&place], fixture.departures.get(&place).map(String::as_str));
+        assert_eq!(told, (&None, said), "{finalizer}");
+    }
+}
+
+#[test]
 fn who_is_registered_again_in_time_is_not_gone_and_later_begins_anew() {
     let mut fixture = mk_fixture();
     fixture.unregister("a");
