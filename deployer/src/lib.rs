@@ -15,6 +15,7 @@ mod reload;
 mod restores;
 mod running;
 mod shard;
+mod shell;
 mod shown;
 mod sites;
 mod tenants;

@@ -1,37 +1,29 @@
 //! One task for each shard of `desired`.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use kube::Client;
-use serde_json::Value;
-use sluice_api::model::{Check, ClusterCheck};
-use sluice_api::{ClusterRef, Gvk, ObjectKey, ServiceAccount};
+use sluice_api::ClusterRef;
 use sluice_bus::{
-    Effects, Lease, MEMBER_TTL, Membership, Outputs, OwnAgents, ReadSpec, ShardSpec, Supervisor, Tally,
-    drive, interest_feed_of,
+    Lease, MEMBER_TTL, Membership, Outputs, OwnAgents, ReadSpec, ShardSpec, Supervisor, Tally, drive,
+    interest_feed_of,
 };
 use sluice_deployer_core::{
-    CheckId, Class, Config, Configuration, Deployer, Effect, ExternalInput, Failure, Left, PruneGuard, Reply,
-    Request, Serves, cluster_configuration, cluster_report, cluster_summary,
+    Config, Configuration, Deployer, Left, PruneGuard, Serves, cluster_configuration,
 };
-use sluice_kube::definitions;
 use sluice_kube::outside::OwnHosts;
 use sluice_protocol::subject::{cluster_shard, own_rows};
-use sluice_protocol::{CallId, Incarnation, Role, Shard, Stop, Table};
-use sluice_runtime::{ClusterFeed, Context, Metrics, Projector, Reporter, count_shards, registered_access};
+use sluice_protocol::{Incarnation, Role, Shard, Stop, Table};
+use sluice_runtime::{ClusterFeed, Context, Projector, Reporter, count_shards, registered_access};
 use sluice_tasks::{End, Group, Kept, Once};
 use tokio::sync::{mpsc, watch};
 
 use crate::api::{Site, TIMEOUT};
-use crate::checks::{Asking, Guard, Jobs, Turns};
+use crate::checks::Turns;
 use crate::events::Events;
-use crate::own;
-use crate::running::Running;
+use crate::shell::{Outlets, Shell};
 use crate::sites::Sites;
-use crate::{access, departures, drift, reload, restores, shown, tokens};
+use crate::{access, departures, restores, shown, tokens};
 
 /// What every shard needs.
 #[derive(Clone)]
@@ -43,8 +35,8 @@ pub(crate) struct Shared {
     pub(crate) outside: Option<Outside>,
     /// The cluster that this process is in.
     only: Option<ClusterRef>,
-    turns: Turns,
-    settings: Settings,
+    pub(crate) turns: Turns,
+    pub(crate) settings: Settings,
 }
 
 /// The management cluster.
@@ -54,7 +46,7 @@ pub(crate) struct Outside {
     /// Changes when it went back.
     pub(crate) renewed: watch::Receiver<u64>,
     pub(crate) projector: Projector,
-    events: Events,
+    pub(crate) events: Events,
     /// Which deployers that are in their clusters are heard.
     heard: OwnAgents,
 }
@@ -201,52 +193,12 @@ async fn deploy(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
         access::follow(shared.clone(), shard, sender.clone(), accesses, reporter.clone()),
     );
     let is_other = shown::others(&shared, shard, serves.others.clone());
-    let mut lefts = None;
-    if let Some(outside) = shared.outside.clone() {
-        let (all, held, told, of) = (shared.clone(), lease.clone(), reporter.clone(), outside.clone());
-        tasks.keep(Kept::Tokens, move || {
-            tokens::follow(all.clone(), of.clone(), shard, held.clone(), told.clone())
-        });
-        lefts = Some(keep_registrations((&shared, &outside), shard, &lease, &reporter, &tasks));
-        if !serves.others.is_empty() {
-            let (bus, others, projector) = (bus.clone(), serves.others.clone(), outside.projector.clone());
-            tasks.keep(Kept::Shown, move || {
-                shown::project(bus.clone(), shard, others.clone(), projector.clone())
-            });
-            let (others, reporter) = (serves.others.clone(), reporter.clone());
-            tasks.keep(Kept::Heard, move || {
-                let (heard, projector) = (outside.heard.clone(), outside.projector.clone());
-                shown::tell_silent(heard, others.clone(), projector, reporter.clone())
-            });
-        }
-    }
+    let outlets = outside(&shared, shard, &serves, &lease, &reporter, &tasks);
     let incarnation = bus.incarnation(&Table::Desired.stream(shard));
     let core = core(&shared, shard, serves, incarnation);
     let observer = reporter.clone();
     let lost = tasks.lost();
-    let mut effects = Shell {
-        lease: lease.clone(),
-        metrics: shared.context.metrics.clone(),
-        projector: shared.outside.as_ref().map(|outside| outside.projector.clone()),
-        events: shared.outside.as_ref().map(|outside| outside.events.clone()),
-        sites: HashMap::new(),
-        kinds: Running::default(),
-        checks: Running::default(),
-        jobs: Jobs::default(),
-        watches: Running::default(),
-        sources: Running::default(),
-        turns: shared.turns.clone(),
-        metric_hosts: shared.settings.metric_hosts.clone(),
-        configurations: shared
-            .outside
-            .as_ref()
-            .map(|outside| write_configurations(outside.projector.clone(), &tasks)),
-        lefts,
-        changes,
-        sender,
-        reporter,
-        tasks,
-    };
+    let mut effects = Shell::new(&shared, lease.clone(), outlets, (sender, changes), reporter, tasks);
     let stopped = tokio::select! {
         stopped = drive(bus, &lease, &spec, core, externals, &mut effects, &observer) => stopped,
         () = lost => Some(Stop::Failed),
@@ -255,6 +207,38 @@ async fn deploy(shared: Shared, lease: Lease, key: String) -> Option<Stop> {
     };
     tracing::info!(shard = shard.get(), ?stopped, "a deployer shard has ended");
     stopped
+}
+
+/// Begins what only those do who are outside of their clusters.
+fn outside(
+    shared: &Shared,
+    shard: Shard,
+    serves: &Serves,
+    lease: &Lease,
+    reporter: &Reporter,
+    tasks: &Group,
+) -> Outlets {
+    let Some(outside) = shared.outside.clone() else { return Outlets::default() };
+    let (all, held, told, of) = (shared.clone(), lease.clone(), reporter.clone(), outside.clone());
+    tasks.keep(Kept::Tokens, move || {
+        tokens::follow(all.clone(), of.clone(), shard, held.clone(), told.clone())
+    });
+    let outlets = Outlets {
+        configurations: Some(write_configurations(outside.projector.clone(), tasks)),
+        lefts: Some(keep_registrations((shared, &outside), shard, lease, reporter, tasks)),
+    };
+    if !serves.others.is_empty() {
+        let (bus, others) = (shared.context.bus.clone(), serves.others.clone());
+        let projector = outside.projector.clone();
+        tasks
+            .keep(Kept::Shown, move || shown::project(bus.clone(), shard, others.clone(), projector.clone()));
+        let (others, reporter) = (serves.others.clone(), reporter.clone());
+        tasks.keep(Kept::Heard, move || {
+            let (heard, projector) = (outside.heard.clone(), outside.projector.clone());
+            shown::tell_silent(heard, others.clone(), projector, reporter.clone())
+        });
+    }
+    outlets
 }
 
 /// What decides for a shard, whose input has this incarnation.
@@ -298,202 +282,4 @@ fn write_configurations(projector: Projector, tasks: &Group) -> mpsc::UnboundedS
         End::Done
     });
     sender
-}
-
-struct Shell {
-    lease: Lease,
-    metrics: Metrics,
-    /// Who is in its cluster has none, nor those of the next three: what people see goes out as rows.
-    projector: Option<Projector>,
-    events: Option<Events>,
-    sites: HashMap<ClusterRef, Arc<Site>>,
-    /// Watches of the definitions of kinds.
-    kinds: Running<()>,
-    /// Checks that are asked.
-    checks: Running<CheckId>,
-    jobs: Jobs,
-    /// Watches of what is deployed of a kind.
-    watches: Running<Gvk>,
-    /// Watches of what pods can read of a kind.
-    sources: Running<Gvk>,
-    turns: Turns,
-    metric_hosts: Arc<OwnHosts>,
-    configurations: Option<mpsc::UnboundedSender<Configuration>>,
-    lefts: Option<mpsc::UnboundedSender<(ClusterRef, Left)>>,
-    changes: mpsc::UnboundedReceiver<(ClusterRef, Option<Arc<Site>>)>,
-    sender: mpsc::UnboundedSender<ExternalInput>,
-    reporter: Reporter,
-    /// Dropped with the shard, and every call with it.
-    tasks: Group,
-}
-
-impl Shell {
-    fn project(&self, (key, object): (ObjectKey, Option<Value>)) {
-        if let Some(projector) = &self.projector {
-            projector.project(key, object);
-        }
-    }
-
-    /// The core knows of one change more: what it asks for from now on goes there, and not before.
-    fn switch(&mut self, cluster: &ClusterRef) {
-        self.kinds.end_all(cluster);
-        self.checks.end_all(cluster);
-        self.jobs.forget(cluster);
-        self.watches.end_all(cluster);
-        self.sources.end_all(cluster);
-        match self.changes.try_recv() {
-            Ok((changed, Some(site))) => drop(self.sites.insert(changed, site)),
-            Ok((changed, None)) => drop(self.sites.remove(&changed)),
-            Err(_) => {}
-        }
-    }
-
-    fn follow_kinds(&mut self, cluster: ClusterRef) {
-        let Some(site) = self.sites.get(&cluster).cloned() else { return };
-        let (sender, of) = (self.sender.clone(), cluster.clone());
-        let reporter = self.reporter.clone();
-        let watch = async move {
-            let client = site.client();
-            let tell = |group: String| {
-                site.forget_group(&group);
-                sender.send(ExternalInput::Kinds(of.clone(), group)).is_ok()
-            };
-            let trouble = |trouble| own::tell_definitions(&reporter, &of, trouble);
-            if definitions(client, tell, trouble).await { End::Done } else { End::Early }
-        };
-        self.kinds.begin(cluster, (), &self.tasks.spawn(Once::Definitions, watch));
-    }
-
-    /// Where nobody knows how to reach the cluster, that is said by a switch before long.
-    fn check(
-        &mut self,
-        cluster: ClusterRef,
-        id: CheckId,
-        check: Arc<Check>,
-        account: Option<ServiceAccount>,
-    ) {
-        let Some(site) = self.sites.get(&cluster).cloned() else { return };
-        let (sender, turns, hosts) = (self.sender.clone(), self.turns.clone(), self.metric_hosts.clone());
-        let (going, lease) =
-            (self.jobs.begin((&cluster, id), &check, account.as_ref(), &site), self.lease.clone());
-        let (of, passes) = (cluster.clone(), AtomicBool::default());
-        let asking = Asking { cluster: of, id, check, account, sender, turns, going, lease, hosts, passes };
-        self.checks.begin(cluster, id, &self.tasks.spawn(Once::Check, asking.run(site)));
-    }
-
-    /// The same of the cluster as a whole.
-    fn check_cluster(&mut self, cluster: ClusterRef, id: CheckId, check: Arc<ClusterCheck>) {
-        let Some(site) = self.sites.get(&cluster).cloned() else { return };
-        let of = cluster.clone();
-        let guard = Guard { cluster: of, id, check, sender: self.sender.clone(), turns: self.turns.clone() };
-        self.checks.begin(cluster, id, &self.tasks.spawn(Once::Check, guard.run(site.client())));
-    }
-
-    fn call(&self, cluster: ClusterRef, id: CallId, request: Request) {
-        let (sender, metrics, site) =
-            (self.sender.clone(), self.metrics.clone(), self.sites.get(&cluster).cloned());
-        let lease = self.lease.clone();
-        self.tasks.spawn(Once::Call, async move {
-            let failed = |text: &str| Reply::Failed(Failure::new(Class::Transient, text));
-            let (kind, begun) = (kind(&request), Instant::now());
-            let reply = match site {
-                None => failed("nobody knows how to reach the cluster"),
-                Some(site) => site.call(request, || lease.is_held()).await,
-            };
-            metrics.call("deployer", kind, outcome(&reply), begun.elapsed());
-            if sender.send(ExternalInput::Reply(cluster, id, reply)).is_err() {
-                tracing::trace!("the shard has ended");
-            }
-            End::Done
-        });
-    }
-}
-
-/// What metrics call it.
-fn kind(request: &Request) -> &'static str {
-    match request {
-        Request::Inventories
-        | Request::ReadInventory(_)
-        | Request::WriteInventory { .. }
-        | Request::DeleteInventory { .. } => "inventory",
-        Request::List(_) | Request::Along { .. } => "list",
-        Request::Read(_) | Request::Content(_) => "read",
-        Request::Prove { .. } => "prove",
-        Request::Rehearse { .. } | Request::RehearseDelete { .. } => "rehearse",
-        Request::Apply { .. } => "apply",
-        Request::Delete { .. } | Request::Release { .. } => "delete",
-    }
-}
-
-fn outcome(reply: &Reply) -> &'static str {
-    match reply {
-        Reply::Failed(Failure { class: Class::Conflict, .. }) => "conflict",
-        Reply::Failed(Failure { class: Class::Transient, .. }) => "transient",
-        Reply::Failed(Failure { class: Class::Unanswered, .. }) => "unanswered",
-        Reply::Failed(Failure { class: Class::Refused | Class::Forbidden | Class::NoKind, .. }) => "refused",
-        _ => "ok",
-    }
-}
-
-impl Effects<Deployer> for Shell {
-    fn effect(&mut self, effect: Effect) {
-        match effect {
-            // Changes are sent in the order in which the core is told of them.
-            Effect::Switch(cluster) => self.switch(&cluster),
-            Effect::FollowKinds(cluster) => self.follow_kinds(cluster),
-            Effect::Call(cluster, id, request) => self.call(cluster, id, request),
-            Effect::Check(cluster, id, check, account) => self.check(cluster, id, check, account),
-            Effect::ClusterCheck(cluster, id, check) => self.check_cluster(cluster, id, check),
-            Effect::EndCheck(cluster, id) => {
-                self.checks.end(&cluster, &id);
-                self.jobs.end(&cluster, id, &self.tasks, &self.lease);
-            }
-            Effect::Watch(cluster, gvk) => {
-                if let Some(site) = self.sites.get(&cluster).cloned() {
-                    let watch = drift::watch(site, cluster.clone(), gvk.clone(), self.sender.clone());
-                    self.watches.begin(cluster, gvk, &self.tasks.spawn(Once::DriftWatch, watch));
-                }
-            }
-            Effect::EndWatch(cluster, gvk) => self.watches.end(&cluster, &gvk),
-            Effect::WatchSources(cluster, gvk) => {
-                if let Some(site) = self.sites.get(&cluster).cloned() {
-                    let watch = reload::watch(site, cluster.clone(), gvk.clone(), self.sender.clone());
-                    self.sources.begin(cluster, gvk, &self.tasks.spawn(Once::SourceWatch, watch));
-                }
-            }
-            Effect::EndWatchSources(cluster, gvk) => self.sources.end(&cluster, &gvk),
-            Effect::Summary(summary) => {
-                self.project(cluster_summary(&summary));
-            }
-            Effect::Configuration(configuration) => {
-                if self.configurations.as_ref().is_some_and(|sender| sender.send(configuration).is_err()) {
-                    tracing::debug!("the shard has ended");
-                }
-            }
-            Effect::Report(report) => {
-                self.project(cluster_report(&report));
-            }
-            Effect::Problem(problem) => self.reporter.problem(problem),
-            Effect::Journal(line) => self.reporter.record(line),
-            Effect::Drifted(event) => self.events.iter().for_each(|events| events.tell(event.clone())),
-            Effect::Left(cluster, left) => {
-                if self.lefts.as_ref().is_some_and(|lefts| lefts.send((cluster, left)).is_err()) {
-                    tracing::debug!("the shard has ended");
-                }
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_call_is_counted_by_what_the_core_makes_of_its_answer() {
-        let failed = |class| outcome(&Reply::Failed(Failure::new(class, "no")));
-        assert_eq!((outcome(&Reply::Done), outcome(&Reply::Read(None))), ("ok", "ok"));
-        assert_eq!((failed(Class::Conflict), failed(Class::Transient)), ("conflict", "transient"));
-        assert_eq!((failed(Class::Unanswered), failed(Class::NoKind)), ("unanswered", "refused"));
-    }
 }

@@ -27,6 +27,7 @@ use crate::view::View;
 mod barriers;
 mod core;
 mod early;
+mod finding;
 mod newer;
 mod outlet;
 mod shell;
@@ -36,9 +37,6 @@ mod table;
 pub use self::core::Core;
 pub use shell::{Claim, Command, Event, Group, Outgoing, OwnerConfig, Stop};
 pub use step::{Now, Step};
-
-/// Pause before the end of the input is looked for again, microseconds.
-const FIND_AGAIN: i64 = 200_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -260,30 +258,6 @@ impl<C: Core> Owner<C> {
             self.barriers.restamp_others(self.next_id);
         }
         self.run(now, commands, |core, step| core.caught_up(sequence, step));
-    }
-
-    /// How many rows are known to follow is the server's estimate: the end is asked for when something depends on it.
-    fn find_end(&mut self, commands: &mut Vec<Command<C::Effect>>) {
-        if self.awaits_end() && !self.finding {
-            self.finding = true;
-            self.find_at = None;
-            commands.push(Command::FindEnd(self.newest));
-        }
-    }
-
-    /// The estimate may never say that nothing follows.
-    fn find_end_later(&mut self, now: Now, commands: &mut Vec<Command<C::Effect>>) {
-        if self.awaits_end() && !self.finding && self.find_at.is_none() {
-            self.find_at = Some(now.wall + FIND_AGAIN);
-            commands.push(Command::WakeAt(now.wall + FIND_AGAIN));
-        }
-    }
-
-    fn awaits_end(&self) -> bool {
-        self.phase == Phase::Reading
-            && self.config.reads
-            && self.caught_up
-            && (self.lagging_since.is_some() || self.core.awaits_end())
     }
 
     fn tick(&mut self, now: Now, commands: &mut Vec<Command<C::Effect>>) {

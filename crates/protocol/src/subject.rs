@@ -1,6 +1,5 @@
 //! Subjects: the key of every row, as a typed value with one encoder and one decoder.
 
-use std::fmt;
 use std::str::FromStr;
 
 use sluice_api::{ClusterRef, ObjectKey, ProfileId};
@@ -10,6 +9,11 @@ use crate::token;
 
 pub mod own_rows;
 mod parse;
+mod print;
+mod shown;
+
+use self::print::{is_of_cluster, push_object, push_shard};
+pub use self::shown::Shown;
 
 /// The tables of the pipeline. Each has `N` shards; `Status` keeps them in one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -119,31 +123,6 @@ pub enum Subject {
         /// Who reads.
         cluster: ClusterRef,
     },
-}
-
-/// An object of the management cluster that the deployer in a cluster shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Shown {
-    /// The ClusterSummary of a profile.
-    Summary,
-    /// The ClusterConfiguration.
-    Configuration,
-    /// The ClusterReport of a profile.
-    Report,
-}
-
-impl Shown {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Summary, Self::Configuration, Self::Report];
-
-    /// Its token.
-    pub fn token(self) -> &'static str {
-        match self {
-            Self::Summary => "summary",
-            Self::Configuration => "configuration",
-            Self::Report => "report",
-        }
-    }
 }
 
 /// Shard of an object's change: a hot cluster spreads over all of them.
@@ -342,106 +321,6 @@ impl Subject {
             | Self::Mark { shard, .. }
             | Self::AllDesired { shard, .. } => *shard,
         }
-    }
-}
-
-/// Whether the owner of rows is in the cluster whose they are: an agent, or a deployer that is named by it and not by a shard.
-fn is_of_cluster(table: Table, owner: &str) -> bool {
-    match table {
-        Table::Changes => true,
-        Table::Status => owner.parse::<Shard>().is_err(),
-        Table::Reports | Table::Desired => false,
-    }
-}
-
-fn push_shard(out: &mut String, shard: Shard) {
-    let number = shard.get();
-    if number < 10 {
-        out.push('0');
-    }
-    push_number(out, number);
-}
-
-fn push_number(out: &mut String, number: u16) {
-    if number >= 10 {
-        push_number(out, number / 10);
-    }
-    out.push(char::from(b'0' + (number % 10) as u8));
-}
-
-fn push_object(out: &mut String, object: &ObjectKey) {
-    for part in [&object.gvk.group, &object.gvk.version, &object.gvk.kind, &object.namespace, &object.name] {
-        out.push('.');
-        token::push(out, part);
-    }
-}
-
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = String::with_capacity(128);
-        out.push_str(self.table().name());
-        out.push('.');
-        push_shard(&mut out, self.shard());
-        out.push('.');
-        match self {
-            // The fence row of who is in a cluster is among its rows, so that it needs no right to any others.
-            Self::Owner { table, owner, .. } if is_of_cluster(*table, owner) => {
-                token::push(&mut out, owner);
-                out.push_str(".~owner");
-            }
-            Self::Owner { owner, .. } => {
-                out.push_str("~owner.");
-                token::push(&mut out, owner);
-            }
-            Self::AllDesired { origin, .. } => {
-                out.push_str("~complete.");
-                push_shard(&mut out, *origin);
-            }
-            Self::Change { cluster, .. }
-            | Self::Report { cluster, .. }
-            | Self::Desired { cluster, .. }
-            | Self::Status { cluster, .. }
-            | Self::Shown { cluster, .. }
-            | Self::Mark { cluster, .. }
-            | Self::Complete { cluster, .. } => token::push(&mut out, &cluster.to_string()),
-        }
-        match self {
-            Self::Change { viewer, object, .. } => {
-                out.push('.');
-                token::push(&mut out, viewer);
-                push_object(&mut out, object);
-            }
-            Self::Report { source, origin, object, .. } => {
-                out.push('.');
-                token::push(&mut out, source);
-                out.push('.');
-                push_shard(&mut out, *origin);
-                push_object(&mut out, object);
-            }
-            Self::Desired { origin, profile, .. } | Self::Status { origin, profile, .. } => {
-                out.push('.');
-                push_shard(&mut out, *origin);
-                out.push('.');
-                token::push(&mut out, &profile.path());
-            }
-            Self::Complete { origin, .. } => {
-                out.push_str(".~complete");
-                if let Some(origin) = origin {
-                    out.push('.');
-                    push_shard(&mut out, *origin);
-                }
-            }
-            Self::Shown { what, profile, .. } => {
-                // One token more than the rows of profiles have: who reads these reads none of them.
-                out.push_str(".~shown.");
-                out.push_str(what.token());
-                out.push('.');
-                token::push(&mut out, &profile.path());
-            }
-            Self::Mark { .. } => out.push_str(".~mark"),
-            Self::Owner { .. } | Self::AllDesired { .. } => {}
-        }
-        f.write_str(&out)
     }
 }
 

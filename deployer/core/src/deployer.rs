@@ -7,8 +7,8 @@ use sluice_api::{ClusterRef, ProfileId};
 use sluice_protocol::rows::{Cause, State};
 use sluice_protocol::subject::Shown;
 use sluice_protocol::{
-    About, CallId, Core, Fault, Head, Incarnation, JournalEntry, Meta, ProblemKey, ProblemSet, Row, Sequence,
-    Shard, Step, Subject, View,
+    About, CallId, Core, Fault, Head, JournalEntry, Meta, ProblemKey, ProblemSet, Row, Sequence, Shard, Step,
+    Subject, View,
 };
 
 use crate::budget::BREAK_AFTER;
@@ -17,9 +17,9 @@ use crate::cluster::{Cluster, Outcome};
 use crate::job::Ended;
 use crate::late_calls::LateCalls;
 use crate::messages::{Effect, ExternalInput};
-use crate::prune_guard::PruneGuard;
 use crate::summary::Summary;
 
+mod config;
 mod deferred;
 mod display;
 mod drift;
@@ -34,6 +34,7 @@ mod shown;
 mod slow;
 mod watching;
 
+pub use config::{Config, Serves};
 use deferred::Deferred;
 use display::Agenda;
 use gone::Registered;
@@ -49,37 +50,6 @@ const STAGE: &str = "deployer";
 /// Attempts in a row that the server's state may spoil before it is the profile's problem: not fewer than those after
 /// which it is the cluster's.
 const SPOILED_ATTEMPTS: u32 = BREAK_AFTER;
-
-/// What a deployer must know of its place.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Its shard of `desired`.
-    pub shard: Shard,
-    /// Number of shards of every table.
-    pub shards: u16,
-    /// Incarnation of its shard of `desired`.
-    pub input: Incarnation,
-    /// How long calls of a former owner may still arrive once this one works, microseconds: how long they may take, and
-    /// how long it may not know that it was deposed.
-    pub former_calls: i64,
-    /// How much of what a profile has a change of it deletes at once; without one, all of it.
-    pub prune_guard: Option<PruneGuard>,
-    /// How long a cluster is not registered before nothing is said of it any more, microseconds.
-    pub forget_after: i64,
-    /// Whose work it does.
-    pub serves: Serves,
-}
-
-// D-0213: a cluster that pulls has a deployer of its own.
-/// Which clusters of the shard a deployer serves.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Serves {
-    /// The one that it is in: then nothing else comes to it, and what people see goes out as rows, since it does not reach the
-    /// management cluster.
-    pub only: Option<ClusterRef>,
-    /// Those that pull: their own deployers do it.
-    pub others: BTreeSet<ClusterRef>,
-}
 
 /// Remembers nothing that rows and inventories do not hold: another one can take its place at any time.
 pub struct Deployer {

@@ -66,19 +66,7 @@ impl Rights {
                 rights.reads(&[bucket(INTEREST)]);
                 rights.bodies(Table::Changes.name(), false);
             }
-            Role::Renderer => {
-                rights.stage(role, Table::Desired, shards);
-                rights.reads(&streams(Table::Reports, shards));
-                rights.reads(&[Table::Status.stream(Shard::FIRST), bucket(INTEREST), bucket(PROBLEMS)]);
-                rights.bodies(Table::Reports.name(), false);
-                rights.bodies(Table::Status.name(), false);
-                rights.bodies(CAPABILITIES, false);
-                // What clusters can do, and no other row of that stream.
-                let (stream, filter) = Capabilities::rows();
-                rights.publish.push(format!("$JS.API.CONSUMER.CREATE.{stream}.*.{filter}"));
-                let made = ["$JS.API.STREAM.CREATE.*", "$JS.API.STREAM.UPDATE.*"].map(str::to_owned);
-                rights.publish.extend([entries(INTEREST), entries(CONFIG)].into_iter().chain(made));
-            }
+            Role::Renderer => rights.renderer(shards),
             Role::Deployer(None) => {
                 rights.stage(role, Table::Status, shards);
                 rights.reads(&streams(Table::Desired, shards));
@@ -121,6 +109,20 @@ impl Rights {
     /// Whether a server takes this subject of who has these rights.
     pub fn may_publish(&self, subject: &str) -> bool {
         self.publish.iter().any(|pattern| matches(pattern, subject))
+    }
+
+    fn renderer(&mut self, shards: u16) {
+        self.stage(&Role::Renderer, Table::Desired, shards);
+        self.reads(&streams(Table::Reports, shards));
+        self.reads(&[Table::Status.stream(Shard::FIRST), bucket(INTEREST), bucket(PROBLEMS)]);
+        self.bodies(Table::Reports.name(), false);
+        self.bodies(Table::Status.name(), false);
+        self.bodies(CAPABILITIES, false);
+        // What clusters can do, and no other row of that stream.
+        let (stream, filter) = Capabilities::rows();
+        self.publish.push(format!("$JS.API.CONSUMER.CREATE.{stream}.*.{filter}"));
+        let made = ["$JS.API.STREAM.CREATE.*", "$JS.API.STREAM.UPDATE.*"].map(str::to_owned);
+        self.publish.extend([entries(INTEREST), entries(CONFIG)].into_iter().chain(made));
     }
 
     /// Looking at the server, and at how the bus is laid out.

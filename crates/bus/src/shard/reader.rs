@@ -32,6 +32,7 @@ use crate::shard::late::Late;
 use crate::shard::read_spec::ReadSpec;
 use crate::shard::waiting::Waiter;
 
+mod asked;
 mod sealed;
 
 /// Without a sign of life for twice this long the consumer counts as gone.
@@ -368,37 +369,6 @@ impl Reader {
             Ok(body) => ReadEvent::Row(Row { body, ..row }, pending),
             Err(reason) => {
                 ReadEvent::Unreadable(Row { body: Row::no_content(&reason), ..row }, pending, reason)
-            }
-        }
-    }
-
-    /// Which rows that came name a body in the `content` bucket; only where bodies are left out.
-    pub(crate) fn take_named(&mut self) -> HashMap<Subject, Digest> {
-        std::mem::take(&mut self.named)
-    }
-
-    /// When the server stored what came last, microseconds since 1970.
-    pub(crate) fn stored(&self) -> i64 {
-        self.stored
-    }
-
-    /// A row that came without its body, once that is found; `None` when none is late any more.
-    pub(crate) async fn settle(&mut self) -> Option<Row> {
-        loop {
-            let next = self.late.next(&self.bus.contents).await?;
-            if let Ok(row) = self.settled(next) {
-                return Some(row);
-            }
-        }
-    }
-
-    /// Every event until everything that was there has been delivered; `None` when the reader ended before.
-    pub async fn all(&mut self) -> Option<Vec<ReadEvent>> {
-        let mut events = Vec::new();
-        loop {
-            match self.next().await? {
-                ReadEvent::CaughtUp(_) => return Some(events),
-                event => events.push(event),
             }
         }
     }

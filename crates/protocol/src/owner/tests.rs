@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sluice_api::{ClusterRef, DigestKey, ProfileId};
 
+use super::finding::FIND_AGAIN;
 use super::*;
 use crate::row::{Body, Line, Row};
 use crate::subject::Table;

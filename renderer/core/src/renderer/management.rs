@@ -75,9 +75,14 @@ impl Renderer {
         }
         self.decide_withdrawals(step);
         if moves {
-            self.review_departing(step);
-            self.tell_pulling(step);
+            self.moved(step);
         }
+    }
+
+    /// Others may be selected by now, or be registered.
+    fn moved(&mut self, step: &mut Step<Effect>) {
+        self.review_departing(step);
+        self.tell_pulling(step);
     }
 
     /// What was made of the events of a source that is gone stays until its trigger goes, or names one that is there: it may be this
