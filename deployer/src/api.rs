@@ -30,6 +30,7 @@ mod along;
 mod content;
 mod fields;
 mod jobs;
+mod kept;
 mod namespaces;
 mod prove;
 mod rehearse;
@@ -131,6 +132,9 @@ impl Site {
                 let name = self.kept.object_name(&profile);
                 delete(&self.config_maps(), &name, against, &self.caller(None)?).await
             }
+            Request::Keep { profile, row, body, good } => self.keep(&profile, &row, &body.0, good).await,
+            Request::ReadKept { profile, row } => self.read_kept(&profile, &row).await,
+            Request::DropKept(profile) => self.drop_kept(&profile).await,
         }
     }
 

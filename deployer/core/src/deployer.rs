@@ -229,10 +229,13 @@ impl Deployer {
         let (errors, all_errors) = (job.errors(), job.all_errors());
         let (time, origin) = (job.time, job.origin);
         let desired = job.target.rest();
-        let cause = match (&desired, job.inventory()) {
-            (Some(desired), _) => desired.cause.clone(),
-            (None, Some(inventory)) => inventory.cause.clone(),
-            (None, None) => return,
+        let (goes_back, not_kept) =
+            (job.target.goes_back_because_of().cloned(), job.not_kept().map(Fault::note));
+        let cause = match (&desired, &goes_back, job.inventory()) {
+            (Some(desired), ..) => desired.cause.clone(),
+            (None, Some(cause), _) => cause.clone(),
+            (None, None, Some(inventory)) => inventory.cause.clone(),
+            (None, None, None) => return,
         };
         let left = std::mem::take(&mut job.makers.left);
         let waiting = job.makers.waiting.iter_mut();
@@ -243,7 +246,9 @@ impl Deployer {
             step.publish(self.no_status(cluster, profile, origin));
         }
         self.wait(cluster, profile, &cause, waiting, step);
-        let status = status_of(state, &errors, (desired.as_deref(), row));
+        let mut status = status_of(state, &errors, (desired.as_deref(), row));
+        // Its maker waits for what becomes of it, also where nobody knows what it is.
+        status.row = status.row.or(row.filter(|_| goes_back.is_some()));
         let subject = self.status_subject(cluster, profile, origin);
         let mut row = status_row(subject, &status, &cause, time);
         if desired.is_none() && cause.origin(self.config.shards) != origin {
@@ -262,7 +267,8 @@ impl Deployer {
             step.effect(Effect::Journal(line));
         }
         let error = (!all_errors.is_empty() && !held_up).then(|| all_errors.join("\n"));
-        self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), error.map(Fault::from), step);
+        let fault = Fault::all(error.map(Fault::from).into_iter().chain(not_kept));
+        self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), fault, step);
         if let Some(desired) = desired {
             self.show(cluster, profile, &desired, state, errors, step);
         }

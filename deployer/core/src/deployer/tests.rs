@@ -16,7 +16,7 @@ use crate::configuration::Configuration;
 use crate::drift::{Shown, Sight};
 use crate::inventory::Stored;
 use crate::reload::Glimpse;
-use crate::request::{Class, Failure, Live, Reply, Request};
+use crate::request::{Class, Failure, KeptBody, Live, Reply, Request};
 
 /// Incarnation of `desired`.
 const LIFE: Incarnation = Incarnation::new(7);
@@ -32,6 +32,8 @@ struct Fixture {
     deployer: Deployer,
     objects: BTreeMap<ObjectKey, Value>,
     inventories: BTreeMap<String, Stored>,
+    /// What is kept of profiles, by the digest of its row.
+    kept: BTreeMap<(ProfileId, Digest), KeptBody>,
     /// What dry runs have told, and what they have asked the server.
     reports: Vec<crate::Report>,
     tried: Vec<String>,
@@ -138,6 +140,7 @@ impl Fixture {
             }),
             objects: BTreeMap::new(),
             inventories: BTreeMap::new(),
+            kept: BTreeMap::new(),
             reports: Vec::new(),
             tried: Vec::new(),
             statuses: BTreeMap::new(),
@@ -436,6 +439,18 @@ impl Fixture {
                 self.inventories.remove(&name);
                 Reply::Done
             }
+            Request::Keep { profile, row, body, good } => {
+                self.calls.push("keep".into());
+                self.kept.retain(|(of, kept), _| *of != profile || Some(*kept) == good);
+                self.kept.insert((profile, row), body);
+                Reply::Done
+            }
+            Request::ReadKept { profile, row } => Reply::Kept(self.kept.get(&(profile, row)).cloned()),
+            Request::DropKept(profile) => {
+                self.calls.push("drop".into());
+                self.kept.retain(|(of, _), _| *of != profile);
+                Reply::Done
+            }
         }
     }
 
@@ -457,6 +472,7 @@ mod checks;
 mod dependencies;
 mod display;
 mod drift;
+mod going_back;
 mod gone;
 mod guards;
 mod handover;
