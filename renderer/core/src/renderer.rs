@@ -31,6 +31,7 @@ mod management;
 mod outgoing;
 mod publish;
 mod refresh;
+mod rollbacks;
 mod rollouts;
 mod transitions;
 mod withdrawals;
@@ -228,7 +229,7 @@ impl Core for Renderer {
             }
             self.planning.ledger.found_withdrawn(place, head.time.max(1));
         } else if let Some(cause) = head.meta.cause().cloned() {
-            self.planning.rollouts.found(place.clone(), head.digest);
+            self.planning.rollouts.found(place.clone(), head.digest, head.meta.staged().cloned());
             self.planning.ledger.found(place, cause);
         }
     }

@@ -12,6 +12,7 @@ pub(crate) mod pace;
 pub(crate) mod plan;
 pub(crate) mod rates;
 pub(crate) mod renderings;
+pub(crate) mod rollbacks;
 pub(crate) mod rollouts;
 pub(crate) mod row_ledger;
 pub(crate) mod wanted;

@@ -8,24 +8,26 @@
 // D-0932: whose turn has not come is told by the renderer.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 
 use sluice_api::model::{Approval, ROLLOUT, Rollout};
 use sluice_api::{ClusterRef, Digest, ProfileId, few};
 use sluice_protocol::Fault;
-use sluice_protocol::rows::{Cause, State, Status};
+use sluice_protocol::rows::{Cause, Staged, State, Status};
 
+use super::rollbacks::{Content, Return};
 use crate::planning::row_ledger::Place;
 
 /// Of clusters that have not got it so many are told.
-const TOLD: usize = 500;
+pub(super) const TOLD: usize = 500;
 
 /// What is known of rows that go to few clusters at a time.
 #[derive(Default)]
 pub(crate) struct Rollouts {
     /// The row of each place.
-    rows: HashMap<Place, Given>,
+    pub(super) rows: HashMap<Place, Given>,
     /// What has become of them.
-    said: HashMap<Place, Said>,
+    pub(super) said: HashMap<Place, Said>,
     /// Causes of which clusters wait for their turn, and how far they are.
     waiting: BTreeMap<Cause, Progress>,
     /// What has been given, and is not known to be stored: oldest first, one for each time that this renderer wants to hear of it.
@@ -37,9 +39,11 @@ pub(crate) struct Rollouts {
 }
 
 /// A row that is there, or goes there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Given {
-    row: Digest,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Given {
+    pub(super) row: Digest,
+    /// What it says of the content that goes out, where that can be gone back from.
+    pub(super) staged: Option<Arc<Staged>>,
     /// Whether it may not be stored: nobody can say anything of it before.
     is_on_its_way: bool,
     /// Since when this renderer waits for what becomes of it, once it does.
@@ -56,9 +60,9 @@ struct OnTheirWay {
 
 /// What a deployer has said of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Said {
-    row: Digest,
-    state: State,
+pub(super) struct Said {
+    pub(super) row: Digest,
+    pub(super) state: State,
     /// When it was heard.
     since: i64,
 }
@@ -71,7 +75,12 @@ pub(crate) struct Candidate {
     pub(crate) row: Digest,
     /// Whether nothing is done there at present: it is paused, or away.
     pub(crate) is_away: bool,
+    /// What that row says of the content that goes out, where that can be gone back from.
+    pub(crate) staged: Option<Arc<Staged>>,
 }
+
+/// A row that goes out.
+pub(crate) type NewRow = (Place, Digest, Option<Arc<Staged>>);
 
 /// How far a rollout is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,6 +101,10 @@ pub(crate) struct Progress {
     left: usize,
     /// Why nobody gets a turn.
     stop: Option<Stop>,
+    /// How that is called which goes out, and what can be gone back to; where anything could be.
+    names: Option<(String, Option<String>)>,
+    /// It does not go on: clusters go back.
+    back: Option<Box<Return>>,
 }
 
 /// Why no cluster gets its turn until somebody does something.
@@ -105,6 +118,8 @@ enum Stop {
     Failed,
     /// Somebody must approve what is called so.
     Approval(String),
+    /// Its user wants it undone, and no cluster that has it can go back.
+    Undone,
 }
 
 /// Who gets the row.
@@ -147,20 +162,22 @@ impl Rollouts {
     }
 
     /// A row is there.
-    pub(crate) fn found(&mut self, place: Place, row: Digest) {
-        self.rows.insert(place, Given { row, is_on_its_way: false, since: None });
+    pub(crate) fn found(&mut self, place: Place, row: Digest, staged: Option<Arc<Staged>>) {
+        self.rows.insert(place, Given { row, staged, is_on_its_way: false, since: None });
     }
 
     // D-0927: time counts from when the server has the row.
     /// These rows of a cause go out, but for those that are there already. Whether any does: then [`Rollouts::stored`] is to follow.
-    pub(crate) fn give(&mut self, cause: &Cause, rollout: &Rollout, mut rows: Vec<(Place, Digest)>) -> bool {
-        rows.retain(|(place, row)| self.rows.get(place).is_none_or(|given| given.row != *row));
-        for (place, row) in &rows {
-            self.rows.insert(place.clone(), Given { row: *row, is_on_its_way: true, since: None });
+    pub(crate) fn give(&mut self, cause: &Cause, rollout: &Rollout, mut rows: Vec<NewRow>) -> bool {
+        rows.retain(|(place, row, _)| self.rows.get(place).is_none_or(|given| given.row != *row));
+        for (place, row, staged) in &rows {
+            let given = Given { row: *row, staged: staged.clone(), is_on_its_way: true, since: None };
+            self.rows.insert(place.clone(), given);
         }
         let goes = !rows.is_empty();
         if goes {
             let deadline = rollout.failure_budget.map(|_| rollout.deadline);
+            let rows = rows.into_iter().map(|(place, row, _)| (place, row)).collect();
             self.on_their_way.push_back(OnTheirWay { cause: cause.clone(), rows, deadline });
         }
         goes
@@ -338,6 +355,12 @@ impl Rollouts {
 // === impl Turn ===
 
 impl Turn {
+    /// Nobody gets the row: clusters go back.
+    pub(super) fn back(back: Return) -> Self {
+        let progress = Progress { left: back.left(), back: Some(Box::new(back)), ..Progress::default() };
+        Self { progress, ..Self::default() }
+    }
+
     /// It is looked at again at this time at the latest.
     pub(crate) fn wake_at(&mut self, time: i64) {
         self.wake_at = Some(self.wake_at.map_or(time, |at| at.min(time)));
@@ -356,6 +379,7 @@ impl Progress {
         let unapproved = matches!(&rollout.approval, Approval::Of(approved) if approved != called);
         let given = self.done + updating + failed;
         self.stop = match budget {
+            _ if !called.is_empty() && rollout.undo == called => Some(Stop::Undone),
             _ if rollout.is_stopped => Some(Stop::Asked),
             Some(budget) if failed > budget => Some(Stop::Budget(budget)),
             None if failed >= limit => Some(Stop::Failed),
@@ -372,9 +396,29 @@ impl Progress {
         }
     }
 
+    /// What goes out is this.
+    pub(crate) fn name(&mut self, content: &Content) {
+        let (called, good) = content.names();
+        self.names = Some((called.to_owned(), good.map(str::to_owned)));
+    }
+
+    /// Why it goes to no more clusters, where it has failed.
+    pub(super) fn failure(&self) -> Option<String> {
+        let stop = self.stop.as_ref().filter(|stop| matches!(stop, Stop::Budget(_) | Stop::Failed))?;
+        let than = match stop {
+            Stop::Budget(budget) => format!("more than the {budget} of sluice.dev/rollout-failure-budget"),
+            _ => "as many as spec.maxUpdate allows at a time".to_owned(),
+        };
+        Some(format!("it failed on {} ({}), {than}", self.failed.len(), few(", ", &self.failed)))
+    }
+
     /// What is said of it. It is wrong only where it does not go on by itself for a reason that its user may not know.
     fn fault(&self) -> Fault {
-        let Self { all, done, updating, failed, away, waiting, without, left: _, stop } = self;
+        if let Some(back) = &self.back {
+            return back.fault();
+        }
+        let Self { all, done, updating, failed, away, waiting, without, left: _, stop, names, back: _ } =
+            self;
         let left = all.saturating_sub(*done);
         let mut text = format!("{ROLLOUT}{done} of {all} clusters have it");
         let mut add = |count: usize, what: &str, which: &[ClusterRef]| {
@@ -387,14 +431,21 @@ impl Progress {
         add(failed.len(), "failed", failed);
         add(*waiting, "wait for their turn", &[]);
         add(away.len(), "are passed over, paused or away", away);
-        let fault = match stop {
-            None => Fault::note(text),
-            Some(stop) => {
-                text.push_str("; ");
-                text.push_str(&stop.to_string());
-                if stop.is_wrong() { Fault::new(text) } else { Fault::note(text) }
+        if let Some(stop) = stop {
+            text.push_str("; ");
+            text.push_str(&stop.to_string());
+        }
+        let is_wrong = stop.as_ref().is_some_and(Stop::is_wrong);
+        match names {
+            Some((called, Some(good))) if !is_wrong => {
+                text.push_str(&format!("; it is called {called}, and goes back to {good} if it fails"));
             }
-        };
+            Some((called, _)) => {
+                text.push_str(&format!("; it is called {called}, and no cluster has anything to go back to"));
+            }
+            None => {}
+        }
+        let fault = if is_wrong { Fault::new(text) } else { Fault::note(text) };
         fault.left(left).waiting(without.clone())
     }
 }
@@ -403,7 +454,7 @@ impl Progress {
 
 impl Stop {
     fn is_wrong(&self) -> bool {
-        matches!(self, Self::Budget(_) | Self::Failed)
+        matches!(self, Self::Budget(_) | Self::Failed | Self::Undone)
     }
 }
 
@@ -418,6 +469,7 @@ impl std::fmt::Display for Stop {
             Self::Failed => f.write_str(
                 "it goes to no more clusters, since those where it failed are as many as spec.maxUpdate allows at a time: mend what it deploys, or those clusters, or allow some to fail by sluice.dev/rollout-failure-budget",
             ),
+            Self::Undone => f.write_str("it goes to no more clusters, since sluice.dev/rollout-undo says so: write another content"),
             Self::Approval(called) => {
                 write!(f, "the first clusters have it: to go on, set sluice.dev/rollout-approve: {called:?}")
             }
