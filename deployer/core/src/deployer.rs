@@ -229,14 +229,8 @@ impl Deployer {
         let (errors, all_errors) = (job.errors(), job.all_errors());
         let (time, origin) = (job.time, job.origin);
         let desired = job.target.rest();
-        let (goes_back, not_kept) =
-            (job.target.goes_back_because_of().cloned(), job.not_kept().map(Fault::note));
-        let cause = match (&desired, &goes_back, job.inventory()) {
-            (Some(desired), ..) => desired.cause.clone(),
-            (None, Some(cause), _) => cause.clone(),
-            (None, None, Some(inventory)) => inventory.cause.clone(),
-            (None, None, None) => return,
-        };
+        let not_kept = job.not_kept().map(Fault::note);
+        let Some(cause) = job.cause(desired.as_deref()) else { return };
         let left = std::mem::take(&mut job.makers.left);
         let waiting = job.makers.waiting.iter_mut();
         let waiting: Vec<_> = waiting
@@ -246,9 +240,7 @@ impl Deployer {
             step.publish(self.no_status(cluster, profile, origin));
         }
         self.wait(cluster, profile, &cause, waiting, step);
-        let mut status = status_of(state, &errors, (desired.as_deref(), row));
-        // Its maker waits for what becomes of it, also where nobody knows what it is.
-        status.row = status.row.or(row.filter(|_| goes_back.is_some()));
+        let status = status_of(state, &errors, (desired.as_deref(), row));
         let subject = self.status_subject(cluster, profile, origin);
         let mut row = status_row(subject, &status, &cause, time);
         if desired.is_none() && cause.origin(self.config.shards) != origin {

@@ -269,14 +269,8 @@ impl Job {
             self.proves.begin();
         }
         self.run.begin(context.late.may_come(context.now));
-        if self.inventory_state.knowledge == Knowledge::Doubtful {
-            self.phase = Phase::Checking;
-            self.call(Request::ReadInventory(self.profile.clone()), context);
+        if self.reads_first(context) {
             return Ended::NotYet;
-        }
-        self.elect(context.shards);
-        if let Some(ended) = self.read_kept(context) {
-            return ended;
         }
         let desired = self.target.decode();
         self.line_up_checks(context);
@@ -362,10 +356,9 @@ impl Job {
         match self.phase {
             Phase::Idle => self.settle(context),
             // Without an inventory nothing may be created or deleted.
-            _ if [INVENTORY, KEPT].iter().any(|what| self.run.errors.contains_key(*what)) => {
-                self.settle(context)
-            }
+            _ if self.run.errors.contains_key(INVENTORY) => self.settle(context),
             Phase::Rehearsing => self.end_rehearsal(context),
+            Phase::Checking if self.run.errors.contains_key(KEPT) => self.settle(context),
             Phase::Checking | Phase::Proving => self.begin(context),
             Phase::Reserving => self.apply(context),
             // D-1009: nothing is pruned while its replacement fails.

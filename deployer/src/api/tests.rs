@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 
-use sluice_api::Digest;
+use sluice_api::model::INVENTORY;
+use sluice_api::{Digest, ProfileId};
 use sluice_deployer_core::KeptBody;
 use sluice_kube::fake_api::FakeApi;
 

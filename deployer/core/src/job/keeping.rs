@@ -13,7 +13,7 @@
 use sluice_api::Digest;
 
 use super::replies::Fault;
-use super::{Ended, Job, JobContext, Phase, Target};
+use super::{Ended, Job, JobContext, Knowledge, Phase, Target};
 use crate::request::{KeptBody, Reply, Request};
 
 /// Under this name an error of what is kept is found among those of the objects.
@@ -31,6 +31,9 @@ pub(super) struct Keeping {
 impl Job {
     /// Keeps what has just been deployed, or nothing any more, before the inventory says what there is.
     pub(super) fn keep(&mut self, context: &mut JobContext<'_>) -> Ended {
+        if self.run.errors.contains_key(KEPT) {
+            return self.settle(context);
+        }
         match self.request_to_keep() {
             Some(request) => {
                 self.phase = Phase::Keeping;
@@ -87,12 +90,19 @@ impl Job {
         self.keeping = Keeping { known: None, dropped: true };
     }
 
-    /// Reads what its row goes back to, unless that is known.
-    pub(super) fn read_kept(&mut self, context: &mut JobContext<'_>) -> Option<Ended> {
-        let row = self.target.lacks()?;
+    /// Reads what has to be known first: its inventory, where that is doubtful, and what its row goes back to.
+    pub(super) fn reads_first(&mut self, context: &mut JobContext<'_>) -> bool {
+        let profile = self.profile.clone();
+        let request = if self.inventory_state.knowledge == Knowledge::Doubtful {
+            Request::ReadInventory(profile)
+        } else {
+            self.elect(context.shards);
+            let Some(row) = self.target.lacks() else { return false };
+            Request::ReadKept { profile, row }
+        };
         self.phase = Phase::Checking;
-        self.call(Request::ReadKept { profile: self.profile.clone(), row }, context);
-        Some(Ended::NotYet)
+        self.call(request, context);
+        true
     }
 
     /// What is kept was read, or is not there: then everything stays as it is.
