@@ -26,6 +26,7 @@ mod cluster_sets;
 mod departures;
 mod dependents;
 mod dry_runs;
+mod held_back;
 mod incoming;
 mod management;
 mod outgoing;

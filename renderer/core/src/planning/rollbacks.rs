@@ -12,16 +12,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sluice_api::model::{ROLLOUT, Rollout};
-use sluice_api::{ClusterRef, Digest, ProfileId, few};
-use sluice_protocol::Fault;
+use sluice_api::model::Rollout;
+use sluice_api::{Digest, ProfileId};
 use sluice_protocol::rows::{Cause, Good, Staged, State};
 
-use super::rollouts::{Candidate, Given, Progress, Rollouts, TOLD, Turn};
+use super::progress::Progress;
+use super::returns::{ASKED, Return, TOLD};
+use super::rollouts::{Candidate, Given, Rollouts, Turn};
 use crate::planning::row_ledger::Place;
-
-/// Why clusters go back where people have said so.
-const ASKED: &str = "sluice.dev/rollout-undo says so";
 
 /// The content that goes out, and what can be gone back to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,26 +31,6 @@ pub(crate) struct Content {
     good: Option<String>,
     /// Why it is gone back from, as a row says.
     back: Option<String>,
-}
-
-/// How far clusters are on their way back.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Return {
-    from: String,
-    to: String,
-    why: String,
-    all: usize,
-    /// Clusters that have the content that was good.
-    have: usize,
-    going: Vec<ClusterRef>,
-    failed: Vec<ClusterRef>,
-    away: Vec<ClusterRef>,
-    /// They have another content, and nothing to go back to.
-    stuck: Vec<ClusterRef>,
-    /// So many have nothing yet.
-    without: usize,
-    /// The first that have not got what is written.
-    waiting: Vec<ClusterRef>,
 }
 
 // === impl Rollouts ===
@@ -203,7 +181,7 @@ impl Content {
     }
 
     /// How it is called, and what can be gone back to.
-    pub(super) fn names(&self) -> (&str, Option<&str>) {
+    pub(crate) fn names(&self) -> (&str, Option<&str>) {
         (&self.called, self.good.as_deref())
     }
 
@@ -228,42 +206,6 @@ impl Content {
 
     fn row(&self, good: Option<Good>, back: Option<String>) -> Staged {
         Staged { cause: self.cause.clone(), called: self.called.clone(), round: self.round, good, back }
-    }
-}
-
-// === impl Return ===
-
-impl Return {
-    /// What is said of it: it is wrong unless its user has asked for it, and all of it works.
-    pub(super) fn fault(&self) -> Fault {
-        let Self { from, to, why, all, have, going, failed, away, stuck, without, waiting } = self;
-        let goes = if going.is_empty() && failed.is_empty() && away.is_empty() { "went" } else { "goes" };
-        let mut text = format!(
-            "{ROLLOUT}it {goes} back from {from} to {to}, since {why}: {have} of {all} clusters have that"
-        );
-        for (clusters, what) in [
-            (going, "go back"),
-            (failed, "cannot go back"),
-            (away, "are passed over, paused or away"),
-            (stuck, "have nothing to go back to and keep what they have"),
-        ] {
-            if !clusters.is_empty() {
-                text.push_str(&format!(", {} {what} ({})", clusters.len(), few(", ", clusters)));
-            }
-        }
-        if *without > 0 {
-            text.push_str(&format!(", {without} have nothing yet"));
-        }
-        text.push_str("; to go on, write another content");
-        let is_wrong = why != ASKED || !failed.is_empty() || !stuck.is_empty();
-        let fault = if is_wrong { Fault::new(text) } else { Fault::note(text) };
-        fault.left(all.saturating_sub(stuck.len())).waiting(waiting.clone())
-    }
-
-    /// So many have not got what is written.
-    pub(super) fn left(&self) -> usize {
-        // It is looked at as long as the content is the same.
-        self.all.max(1)
     }
 }
 

@@ -8,8 +8,8 @@ use sluice_protocol::rows::{Cause, UNRENDERED};
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, Fault, JournalEntry, Line, Meta, Publish, Step, Subject};
 
+use super::held_back::HeldBack;
 use super::outgoing::STAGE;
-use super::rollouts::HeldBack;
 use super::words::{unsupported, without_effect};
 use super::{Effect, Renderer};
 use crate::error::{Error, Result};

@@ -6,14 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
+use sluice_api::ClusterRef;
 use sluice_api::model::Rollout;
 use sluice_protocol::rows::{Cause, GoBack};
 use sluice_protocol::{Meta, Step};
 
-use super::rollouts::HeldBack;
+use super::held_back::HeldBack;
 use super::{Effect, Renderer};
+use crate::planning::progress::Progress;
 use crate::planning::rollbacks::Content;
-use crate::planning::rollouts::{Candidate, Progress};
+use crate::planning::rollouts::Candidate;
 use crate::rendering::rendered::Rendered;
 use crate::rendering::row::{DestinationRow, RowBody};
 
@@ -50,9 +52,8 @@ impl Renderer {
         let mut places = self.planning.ledger.places(cause);
         places.retain(|(_, profile)| *profile == rendered.id);
         let clusters = rows.iter().map(|(cluster, _)| cluster).filter(|cluster| !cluster.is_management());
-        let place = |cluster: &sluice_api::ClusterRef| {
-            ((cluster.clone(), rendered.id.clone()), self.is_away(cluster, now))
-        };
+        let place =
+            |cluster: &ClusterRef| ((cluster.clone(), rendered.id.clone()), self.is_away(cluster, now));
         let clusters: Vec<_> = clusters.map(place).collect();
         Some(self.planning.rollouts.content(cause, called, rollout, &places, &clusters))
     }

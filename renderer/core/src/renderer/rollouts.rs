@@ -1,49 +1,18 @@
 //! What goes to few clusters at a time.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use sluice_api::model::{Approval, Rollout};
-use sluice_api::{ClusterRef, Digest, ProfileId};
+use sluice_api::{ClusterRef, Digest};
 use sluice_protocol::rows::Cause;
 use sluice_protocol::{Meta, Step};
 
+use super::held_back::HeldBack;
 use super::rollbacks::Back;
 use super::{Effect, Renderer};
 use crate::planning::rollbacks::Content;
 use crate::planning::rollouts::{Candidate, NewRow, Turn};
-use crate::planning::row_ledger::Place;
 use crate::rendering::part::PolicySource;
 use crate::rendering::rendered::Rendered;
 use crate::rendering::row::DestinationRow;
-
-/// What does not go out, and what the rows say that do.
-#[derive(Default)]
-pub(super) struct HeldBack {
-    /// What is there stays.
-    pub(super) places: Vec<Place>,
-    /// Of clusters whose rows say more than their cause.
-    pub(super) metas: BTreeMap<ClusterRef, Meta>,
-}
-
-// === impl HeldBack ===
-
-impl HeldBack {
-    /// Of these rows those go out, and what is for the management cluster; the others are taken out.
-    pub(super) fn of(profile: &ProfileId, rows: &mut Vec<DestinationRow>, go: &Vec<NewRow>) -> Self {
-        let goes: BTreeSet<&ClusterRef> = go.iter().map(|((cluster, _), ..)| cluster).collect();
-        let waits = |cluster: &ClusterRef| !cluster.is_management() && !goes.contains(cluster);
-        let waiting = rows.iter().map(|(cluster, _)| cluster).filter(|cluster| waits(cluster));
-        let places = waiting.map(|cluster| (cluster.clone(), profile.clone())).collect();
-        rows.retain(|(cluster, _)| !waits(cluster));
-        let staged = go.iter().filter_map(|((cluster, _), _, staged)| Some((cluster, staged.clone()?)));
-        Self {
-            places,
-            metas: staged.map(|(cluster, staged)| (cluster.clone(), Meta::Staged(staged))).collect(),
-        }
-    }
-}
-
-// === impl Renderer ===
 
 impl Renderer {
     /// Takes out of these rows those that wait for their turn, and says whose they are. What is for the management cluster because of
@@ -71,14 +40,14 @@ impl Renderer {
         // Who is passed over may be back by itself.
         turns.into_iter().for_each(|at| turn.wake_at(step.steady.saturating_add(at - step.now)));
         if let Some(content) = &content {
-            turn.progress.name(content);
+            turn.progress.name(content.names());
             let back = Back { cause, rendered, rollout: &rollout, candidates: &candidates, content };
             if let Some(held_back) = self.go_back(&back, &turn.progress, rows, time, step) {
                 return held_back;
             }
         }
         let go = candidates.into_iter().filter(|candidate| turn.go.contains(&candidate.cluster));
-        let go = go.map(|one| ((one.cluster, rendered.id.clone()), one.row, one.staged)).collect();
+        let go: Vec<_> = go.map(|one| ((one.cluster, rendered.id.clone()), one.row, one.staged)).collect();
         let held_back = HeldBack::of(&rendered.id, rows, &go);
         self.give(cause, &rollout, (go, turn), step);
         held_back

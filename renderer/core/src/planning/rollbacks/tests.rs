@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use sluice_api::Digest;
 use sluice_api::model::{Approval, Portion};
+use sluice_api::{ClusterRef, Digest};
 use sluice_protocol::Meta;
 use sluice_protocol::rows::Status;
 
@@ -97,7 +97,7 @@ impl World {
         };
         let candidates: Vec<_> = clusters.iter().map(candidate).collect();
         let mut turn = self.rollouts.turn(&self.rollout, &profile(), &candidates, &self.called, 1);
-        turn.progress.name(&content);
+        turn.progress.name(content.names());
         let go = candidates.iter().filter(|one| turn.go.contains(&one.cluster));
         let mut rows: Vec<_> =
             go.map(|one| ((one.cluster.clone(), profile()), one.row, one.staged.clone())).collect();

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use sluice_api::model::Portion;
+use sluice_api::model::{Approval, Portion};
 
 use super::*;
 
