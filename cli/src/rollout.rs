@@ -3,7 +3,7 @@
 use anyhow::bail;
 use serde_json::{Value, json};
 use sluice_api::ObjectKey;
-use sluice_api::model::{ROLLOUT, ROLLOUT_APPROVE, ROLLOUT_STOP};
+use sluice_api::model::{ROLLOUT, ROLLOUT_APPROVE, ROLLOUT_STOP, ROLLOUT_UNDO};
 use sluice_inspect::ProblemFilter;
 use sluice_protocol::{ProblemRow, Role};
 use sluice_runtime::stop_on_signals;
@@ -50,14 +50,38 @@ for its own approval.")]
   sluice rollout stop ClusterProfile/admission-policies
   sluice rollout stop Profile/shop/quota
 
-It writes the annotation sluice.dev/rollout-stop. To take a content back, write the former one: it goes to few clusters at a time as
-well, first to those that come first by name.")]
+It writes the annotation sluice.dev/rollout-stop. To take a content back, see `sluice rollout undo`, or write the former one: it goes
+to few clusters at a time as well, first to those that come first by name.")]
     Stop(Of),
     /// Go on with what was stopped.
     #[command(after_help = "Examples:
   sluice rollout resume ClusterProfile/admission-policies
   sluice rollout resume Profile/shop/quota")]
     Resume(Of),
+    /// Let all clusters go back to the last content that was good.
+    #[command(after_help = "Examples:
+  sluice rollout undo ClusterProfile/admission-policies
+  sluice rollout undo EventTrigger/network-policies 3f2a90c1d4e5
+
+It writes the annotation sluice.dev/rollout-undo, which names what went out last: all clusters that have it go back at once, and get
+nothing until another content is written. Needs sluice.dev/rollout-on-failure: rollback on the profile or trigger, since when clusters
+keep what they can go back to.")]
+    Undo(Box<Undo>),
+}
+
+#[derive(Debug, clap::Args)]
+struct Undo {
+    /// The profile or trigger: ClusterProfile/name, Profile/namespace/name or EventTrigger/name.
+    #[arg(value_name = "KIND/NAME", value_parser = maker)]
+    of: ObjectKey,
+    /// What is undone, as `sluice rollout status` calls it; without it, what went out last.
+    digest: Option<String>,
+    #[command(flatten)]
+    served: Served,
+    #[command(flatten)]
+    reach: Reach,
+    #[command(flatten)]
+    management: Management,
 }
 
 #[derive(Debug, clap::Args)]
@@ -95,6 +119,7 @@ impl Args {
             }
             What::Stop(of) => of.annotate(ROLLOUT_STOP, json!("true"), "goes to no more clusters").await,
             What::Resume(of) => of.annotate(ROLLOUT_STOP, Value::Null, "goes on").await,
+            What::Undo(undo) => undo.run().await,
         }
     }
 }
@@ -108,6 +133,37 @@ impl Of {
         let kind = patched::patch(&client, std::slice::from_ref(gvk), namespace, name, &patch).await?;
         say!("{kind} {name} {what}");
         Ok(())
+    }
+}
+
+impl Undo {
+    async fn run(self) -> anyhow::Result<()> {
+        let Self { of, digest, served, reach, management } = self;
+        let digest = match digest.filter(|digest| !digest.is_empty()) {
+            Some(digest) => digest,
+            None => {
+                let here = Here { bus: Some((&reach, Role::Operator)), management: Some(&management) };
+                let tasks = stop_on_signals();
+                let rollout = served.answers(here, &tasks).await?.rollout(&of).await?;
+                went_out_last(&rollout.called)?.to_owned()
+            }
+        };
+        let what = format!("goes back from {digest}");
+        Of { of, management }.annotate(ROLLOUT_UNDO, json!(digest), &what).await
+    }
+}
+
+/// The one content that went out last.
+fn went_out_last(called: &[String]) -> anyhow::Result<&str> {
+    match called {
+        [called] => Ok(called),
+        [] => bail!(
+            "its clusters keep no former content: only with sluice.dev/rollout-on-failure: rollback can they go back"
+        ),
+        called => bail!(
+            "each of its events leads to a content of its own; write which is undone: {}",
+            called.join(", ")
+        ),
     }
 }
 
@@ -156,6 +212,17 @@ mod tests {
     use sluice_protocol::About;
 
     use super::*;
+
+    #[test]
+    fn what_went_out_last_is_undone_where_there_is_one() {
+        let of = |called: &[&str]| {
+            let called: Vec<_> = called.iter().map(|&called| called.to_owned()).collect();
+            went_out_last(&called).map(str::to_owned).map_err(|error| error.to_string())
+        };
+        assert_eq!(of(&["3f2a"]).unwrap(), "3f2a");
+        assert!(of(&[]).unwrap_err().contains("only with sluice.dev/rollout-on-failure: rollback"));
+        assert!(of(&["1a", "2b"]).unwrap_err().ends_with("write which is undone: 1a, 2b"));
+    }
 
     #[test]
     fn of_what_is_said_rollouts_are_told() {

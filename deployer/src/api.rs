@@ -9,14 +9,14 @@ use std::task::Poll;
 use std::time::Duration;
 
 use dashmap::DashMap;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use kube::core::ApiResource;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use sluice_api::model::{INVENTORY, NAMESPACE};
-use sluice_api::{Gvk, ObjectKey, ProfileId, ServiceAccount, object};
+use sluice_api::model::NAMESPACE;
+use sluice_api::{Gvk, ObjectKey, ServiceAccount, object};
 use sluice_deployer_core::{
-    Class, Failure, Inventory, Kept, Live, MANAGER, Reply, Request, Stored, Version, is_own, without_marks,
+    Class, Failure, Kept, Live, MANAGER, Reply, Request, Version, is_own, without_marks,
 };
 use sluice_difference::Hide;
 use sluice_kube::{NEVER, Raw, Watermark, resource_of, segment};
@@ -29,7 +29,9 @@ use crate::{failure, own, tenants};
 mod along;
 mod content;
 mod fields;
+mod inventories;
 mod jobs;
+mod kept;
 mod namespaces;
 mod prove;
 mod rehearse;
@@ -131,6 +133,9 @@ impl Site {
                 let name = self.kept.object_name(&profile);
                 delete(&self.config_maps(), &name, against, &self.caller(None)?).await
             }
+            Request::Keep { profile, row, body, good } => self.keep(&profile, &row, &body.0, good).await,
+            Request::ReadKept { profile, row } => self.read_kept(&profile, &row).await,
+            Request::DropKept(profile) => self.drop_kept(&profile).await,
         }
     }
 
@@ -150,19 +155,6 @@ impl Site {
         failure::of(error, planned, tenants::own(self.is_management()))
     }
 
-    async fn inventories(&self) -> Result<Reply, Failure> {
-        let params = ListParams::default().labels(&format!("{INVENTORY}={}", self.kept.label()));
-        let list = self.config_maps().list(&params).await.map_err(|error| self.failure(&error, false))?;
-        let read = |object: Raw| match Stored::from_object(&object.value, self.kept) {
-            Ok(stored) => Some(stored),
-            Err(error) => {
-                tracing::warn!(%error, "an inventory is left alone");
-                None
-            }
-        };
-        Ok(Reply::Inventories(list.items.into_iter().filter_map(read).collect()))
-    }
-
     fn config_maps(&self) -> Api<Raw> {
         let resource = ApiResource {
             group: String::new(),
@@ -172,46 +164,6 @@ impl Site {
             plural: "configmaps".into(),
         };
         Api::namespaced_with(self.client.clone(), NAMESPACE, &resource)
-    }
-
-    async fn read_inventory(&self, profile: &ProfileId) -> Result<Reply, Failure> {
-        let found = self.config_maps().get_opt(&self.kept.object_name(profile)).await;
-        let Some(object) = found.map_err(|error| self.failure(&error, false))? else {
-            return Ok(Reply::Inventory(None));
-        };
-        let stored = Stored::from_object(&object.value, self.kept).map_err(|error| {
-            let remedy = "restore it, or delete it and what it listed by hand";
-            Failure::new(Class::Refused, format!("{error}; {remedy}"))
-        })?;
-        Ok(Reply::Inventory(Some(stored)))
-    }
-
-    /// Creates it, or replaces exactly the version it was planned against: a deposed owner changes nothing.
-    async fn write_inventory(
-        &self,
-        inventory: &Inventory,
-        against: Option<Version>,
-    ) -> Result<Reply, Failure> {
-        let refused = |error: serde_json::Error| Failure::new(Class::Refused, error.to_string());
-        let mut object = inventory.to_object(self.kept).map_err(refused)?;
-        let (api, planned) = (self.config_maps(), against.is_some());
-        let params = PostParams { field_manager: Some(MANAGER.into()), ..PostParams::default() };
-        if let Some((uid, version)) = against {
-            object["metadata"]["uid"] = uid.into();
-            object["metadata"]["resourceVersion"] = version.into();
-        }
-        let name = object::name(&object).to_owned();
-        let raw = Raw::from(object);
-        let mut result = write(&api, &name, &params, &raw, planned).await;
-        if let Err(kube::Error::Api(status)) = &result
-            && status.code == 404
-            && !planned
-        {
-            self.make_namespace(NAMESPACE, &self.caller(None)?).await?;
-            result = write(&api, &name, &params, &raw, planned).await;
-        }
-        let stored = result.map_err(|error| self.failure(&error, planned))?;
-        Ok(Reply::Written(Live::of(&stored.value).version()))
     }
 
     /// The metadata of everything of a kind that says that a profile deployed it.
@@ -364,16 +316,6 @@ impl Site {
 async fn while_allowed<T>(allowed: impl Fn() -> bool, work: impl Future<Output = T>) -> Option<T> {
     let mut work = pin!(work);
     poll_fn(|context| if allowed() { work.as_mut().poll(context).map(Some) } else { Poll::Ready(None) }).await
-}
-
-async fn write(
-    api: &Api<Raw>,
-    name: &str,
-    params: &PostParams,
-    object: &Raw,
-    planned: bool,
-) -> kube::Result<Raw> {
-    if planned { api.replace(name, params, object).await } else { api.create(params, object).await }
 }
 
 /// Deletes exactly this version of an object. That there is no such object only the server says: a proxy in between gives a

@@ -182,6 +182,7 @@ fn kind(request: &Request) -> &'static str {
         | Request::ReadInventory(_)
         | Request::WriteInventory { .. }
         | Request::DeleteInventory { .. } => "inventory",
+        Request::Keep { .. } | Request::ReadKept { .. } | Request::DropKept(_) => "kept",
         Request::List(_) | Request::Along { .. } => "list",
         Request::Read(_) | Request::Content(_) => "read",
         Request::Prove { .. } => "prove",

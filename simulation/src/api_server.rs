@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_agent_core::{Seen, WatchSpec};
-use sluice_api::{Gvk, ObjectKey, ProfileId};
+use sluice_api::{Digest, Gvk, ObjectKey, ProfileId};
 use sluice_deployer_core::{
-    Class, Failure, Inventory, Live, MANAGER, Reply, Request, Stored, Version, content_digest, own_fields,
+    Class, Failure, Inventory, KeptBody, Live, MANAGER, Reply, Request, Stored, Version, content_digest,
+    own_fields,
 };
 
 use crate::refusals::Refusals;
@@ -48,6 +49,8 @@ pub(crate) struct ApiServer {
     pub(crate) refusals: Refusals,
     /// What deployers say that profiles own.
     pub(crate) inventories: BTreeMap<ProfileId, Stored>,
+    /// What they keep of profiles, by the digest of its row.
+    kept: BTreeMap<ProfileId, BTreeMap<Digest, KeptBody>>,
     /// Inventories in a form that deployers of the older version cannot read.
     newer: BTreeSet<ProfileId>,
     version: u64,
@@ -139,6 +142,7 @@ impl ApiServer {
             self.born = self.way;
             self.applied.clear();
             self.inventories.clear();
+            self.kept.clear();
             self.newer.clear();
             self.held.clear();
             self.adopted.clear();
@@ -230,6 +234,19 @@ impl ApiServer {
                     Reply::Done
                 }
             },
+            Request::Keep { profile, row, body, good } => {
+                let kept = self.kept.entry(profile.clone()).or_default();
+                kept.retain(|other, _| Some(*other) == *good);
+                kept.insert(*row, body.clone());
+                Reply::Done
+            }
+            Request::ReadKept { profile, row } => {
+                Reply::Kept(self.kept.get(profile).and_then(|kept| kept.get(row)).cloned())
+            }
+            Request::DropKept(profile) => {
+                self.kept.remove(profile);
+                Reply::Done
+            }
         };
         (reply, None)
     }

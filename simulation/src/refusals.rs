@@ -148,7 +148,10 @@ pub(crate) fn proxy_answer(request: &Request, is_plain: bool) -> Failure {
         | Request::Prove { .. }
         | Request::Rehearse { .. }
         | Request::RehearseDelete { .. }
-        | Request::ReadInventory(_) => false,
+        | Request::ReadInventory(_)
+        | Request::Keep { .. }
+        | Request::ReadKept { .. }
+        | Request::DropKept(_) => false,
     };
     match (is_plain, planned) {
         (true, _) => Failure::new(Class::NoKind, "404 page not found"),

@@ -1,6 +1,6 @@
 //! `sluice show rollout`: how a profile or trigger is rolled out.
 
-use sluice_api::ObjectKey;
+use sluice_api::{ObjectKey, few};
 use sluice_inspect::{Part, Place, Rollout};
 use sluice_protocol::Role;
 use sluice_tasks::Tasks;
@@ -47,8 +47,11 @@ impl Args {
 
 /// In words: how far it is, what comes after what, and its clusters.
 fn text(rollout: &Rollout, output: Output) -> String {
-    let Rollout { object, says, order, clusters, missing } = rollout;
+    let Rollout { object, says, order, clusters, called, missing } = rollout;
     let mut text = format!("{object}: {says}\n");
+    if !called.is_empty() {
+        text.push_str(&format!("went out last: {}\n", few(", ", called)));
+    }
     for missing in missing {
         text.push_str(&format!("missing: {missing}\n"));
     }
@@ -99,6 +102,7 @@ mod tests {
             says: "0 of 1 clusters have it".into(),
             order: vec![part],
             clusters: vec![place],
+            called: vec!["3f2a90c1d4e5".into()],
             missing: vec!["the bus".into()],
         };
         text(&rollout, Output { output: Format::Table, no_headers: false })
@@ -108,6 +112,7 @@ mod tests {
     fn the_order_comes_before_the_clusters() {
         let expected = "\
 ClusterProfile web: 0 of 1 clusters have it
+went out last: 3f2a90c1d4e5
 missing: the bus
 +--------------+-----------------------+----------------------------+
 |     WHAT     |         WHICH         |            SAYS            |

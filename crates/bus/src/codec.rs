@@ -16,7 +16,7 @@ use zstd::bulk::Compressor;
 // D-0115: a change of format has a number.
 /// Counts the changes of what rows look like: grows when this version writes rows that one before it cannot read. While
 /// versions are mixed, only replicas of the newest format own shards.
-pub(crate) const ROW_FORMAT: u16 = 4;
+pub(crate) const ROW_FORMAT: u16 = 5;
 
 /// Bodies above this are compressed.
 const COMPRESS_ABOVE: usize = 4096;

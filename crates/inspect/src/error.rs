@@ -26,7 +26,7 @@ impl From<TraceError> for InspectError {
     fn from(error: TraceError) -> Self {
         match error {
             TraceError::Bus(error) => Self::Away(error.to_string()),
-            TraceError::Nothing { .. } => Self::NotFound(error.to_string()),
+            TraceError::Nothing { .. } | TraceError::Former { .. } => Self::NotFound(error.to_string()),
         }
     }
 }

@@ -14,8 +14,8 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 use sluice_api::few::NAMED;
-use sluice_api::{ClusterRef, few};
-use sluice_protocol::rows::{Cause, Desired, State, Status};
+use sluice_api::{ClusterRef, ProfileId, few};
+use sluice_protocol::rows::{Cause, Desired, Staged, State, Status};
 use sluice_protocol::{ProblemRow, Severity, Shard};
 
 pub use self::facts::{Facts, OfEvent, OnBus, gather};
@@ -212,6 +212,17 @@ fn because(cause: &Cause) -> String {
         Cause::Profile(_) => "as a user wrote it".to_owned(),
         Cause::Event(_) => format!("because of {cause}"),
     }
+}
+
+/// What to do where clusters go back.
+const BACK: &str = "write another content; `sluice show rollout` says how far it is, and from what to what";
+
+/// That a profile goes back on the cluster, and why.
+fn goes_back(profile: &ProfileId, staged: &Staged) -> String {
+    format!(
+        "{profile} goes back there to a former content, since {}",
+        staged.back.as_deref().unwrap_or_default()
+    )
 }
 
 /// The names that there are, the nearest to this one first.

@@ -10,6 +10,8 @@ mod clusters;
 mod facts;
 mod order;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
 use sluice_api::model::ROLLOUT;
 use sluice_api::{ObjectKey, few};
@@ -31,6 +33,9 @@ pub struct Rollout {
     pub order: Vec<Part>,
     /// How each of its clusters stands.
     pub clusters: Vec<Place>,
+    /// How that is called which went out last, where clusters keep what they can go back to: of a trigger, for each of its profiles.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub called: Vec<String>,
     /// What could not be looked at, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
@@ -55,7 +60,7 @@ pub struct Place {
     /// What of it is there, where a trigger has made it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub profile: String,
-    /// `has it`, `is being updated`, `waits`, `failed` or `removes it`.
+    /// `has it`, `is being updated`, `waits`, `goes back`, `went back`, `failed` or `removes it`.
     pub state: String,
     /// What it waits for, or what is wrong.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -93,6 +98,7 @@ fn picture(facts: &Facts) -> Result<Rollout, InspectError> {
         says: says(facts),
         order: order::order(facts),
         clusters: clusters::clusters(facts),
+        called: called(facts),
         missing: facts.missing(),
     })
 }
@@ -116,6 +122,18 @@ fn says(facts: &Facts) -> String {
             format!("no cluster waits for its turn; spec.maxUpdate: {limit}")
         }
     }
+}
+
+/// How that is called which went out last of each profile.
+fn called(facts: &Facts) -> Vec<String> {
+    let mut last = BTreeMap::<_, (u64, &str)>::new();
+    for ((.., profile), wanted) in facts.on_bus.iter().flat_map(|on_bus| &on_bus.desired) {
+        let Some(staged) = &wanted.staged else { continue };
+        let one = last.entry(profile).or_default();
+        *one = (*one).max((staged.round, &staged.called));
+    }
+    let called: BTreeSet<&str> = last.into_values().map(|(_, called)| called).collect();
+    called.into_iter().map(str::to_owned).collect()
 }
 
 /// Whether a value of `maxUpdate` is no limit.

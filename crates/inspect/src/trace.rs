@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use sluice_api::{ClusterRef, Gvk, ObjectKey, few, kinds, object};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, owner};
-use sluice_protocol::rows::{Cause, Desired, EventCause, NoContent, Policy, Status};
+use sluice_protocol::rows::{Cause, Desired, EventCause, GoBack, NoContent, Policy, Status};
 use sluice_protocol::subject::{change_shard, cluster_shard, own_rows};
 use sluice_protocol::{ProblemRow, Shard, Subject, Table};
 
@@ -69,6 +69,18 @@ pub enum TraceError {
         /// Whether nothing at all is deployed there, nor waits for its turn.
         empty: bool,
     },
+    /// Profiles went back there to a former content, which may have it.
+    #[error(
+        "no content on the bus has {wanted} for {cluster}; {profiles} went back there to a former one, which the cluster alone has: `sluice show addons` says what is deployed"
+    )]
+    Former {
+        /// What was asked for.
+        wanted: String,
+        /// Where.
+        cluster: String,
+        /// Which profiles.
+        profiles: String,
+    },
 }
 
 /// Follows an add-on back to its cause, and forward to what became of it.
@@ -87,7 +99,21 @@ pub async fn trace(bus: &Bus, target: &Target) -> Result<Vec<Trace>, TraceError>
             None => others.push(desired),
         }
     }
-    if traces.is_empty() { Err(target.nothing(&others, &problems(bus).await)) } else { Ok(traces) }
+    if !traces.is_empty() {
+        return Ok(traces);
+    }
+    let back = rows.iter().filter(|stored| GoBack::of_row(&stored.row).is_some());
+    let back = back.filter_map(|stored| match &stored.row.subject {
+        Subject::Desired { profile, .. } => Some(profile),
+        _ => None,
+    });
+    let profiles = few(", ", back);
+    match target.nothing(&others, &problems(bus).await) {
+        TraceError::Nothing { wanted, cluster, .. } if !profiles.is_empty() => {
+            Err(TraceError::Former { wanted, cluster, profiles })
+        }
+        nothing => Err(nothing),
+    }
 }
 
 async fn of_row(

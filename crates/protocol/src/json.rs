@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::interest::{Complete, Interest};
 use crate::position::Position;
-use crate::rows::{Cause, Departure, Desired, ReportMeta, Status};
+use crate::rows::{Cause, Departure, Desired, GoBackBody, ReportMeta, Staged, Status};
 use crate::{JournalEntry, ProblemRow};
 
 /// What has a JSON form whatever its value: the keys of its objects are texts, and no part of it refuses to be written.
@@ -15,11 +15,13 @@ impl Wire for Cause {}
 impl Wire for Complete {}
 impl Wire for Departure {}
 impl Wire for Desired {}
+impl Wire for GoBackBody {}
 impl Wire for Interest {}
 impl Wire for JournalEntry {}
 impl Wire for ProblemRow {}
 impl Wire for Position {}
 impl Wire for ReportMeta {}
+impl Wire for Staged {}
 impl Wire for Status {}
 
 /// The JSON of a value.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::interest::Complete;
 use crate::json;
 use crate::position::Position;
-use crate::rows::{Cause, Departure, ReportMeta};
+use crate::rows::{Cause, Departure, ReportMeta, Staged};
 
 /// Meta data of a row. On the bus it is JSON in a header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub enum Meta {
     Position(Position),
     /// Of `desired` and `status` rows. Those of many clusters share it.
     Cause(Arc<Cause>),
+    /// Of `desired` rows whose content is kept, to be gone back to.
+    Staged(Arc<Staged>),
     /// Of tombstones in `desired` that do not count at once.
     Departure(Departure),
     /// Something else, as it was written: nothing may be concluded from it.
@@ -37,12 +39,14 @@ impl Meta {
             return Self::None;
         }
         let cause = || serde_json::from_str(text).map(|cause| Self::Cause(Arc::new(cause)));
+        let staged = |_| serde_json::from_str(text).map(|staged| Self::Staged(Arc::new(staged)));
         let report = |_| serde_json::from_str(text).map(Self::Report);
         let complete = |_| serde_json::from_str(text).map(Self::Complete);
         let position = |_| serde_json::from_str(text).map(Self::Position);
         let departure = |_| serde_json::from_str(text).map(Self::Departure);
         // Each needs a field that no other has.
         cause()
+            .or_else(staged)
             .or_else(report)
             .or_else(complete)
             .or_else(position)
@@ -57,7 +61,16 @@ impl Meta {
 
     /// Why the row exists, where that is what it says.
     pub fn cause(&self) -> Option<&Cause> {
-        if let Self::Cause(cause) = self { Some(cause) } else { None }
+        match self {
+            Self::Cause(cause) => Some(cause),
+            Self::Staged(staged) => Some(&staged.cause),
+            _ => None,
+        }
+    }
+
+    /// What can be gone back to, where that is what it says.
+    pub fn staged(&self) -> Option<&Arc<Staged>> {
+        if let Self::Staged(staged) = self { Some(staged) } else { None }
     }
 
     /// When what is withdrawn goes, where that is what it says.
@@ -79,6 +92,7 @@ impl fmt::Display for Meta {
             Self::Complete(complete) => f.write_str(&json::text(complete)),
             Self::Position(position) => f.write_str(&json::text(position)),
             Self::Cause(cause) => f.write_str(&json::text(&**cause)),
+            Self::Staged(staged) => f.write_str(&json::text(&**staged)),
             Self::Departure(departure) => f.write_str(&json::text(departure)),
             Self::Unknown(text) => f.write_str(text),
         }

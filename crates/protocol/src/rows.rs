@@ -13,6 +13,11 @@ use sluice_api::{ClusterRef, Digest, ObjectKey, ProfileId, ServiceAccount, Trigg
 use crate::subject::{cluster_shard, hash_shard};
 use crate::{About, ProblemKey, Row, Shard};
 
+mod rollback;
+
+pub(crate) use rollback::GoBackBody;
+pub use rollback::{GoBack, Good, Staged};
+
 /// Meta of a `reports` row. Its body is the object, or empty when the EventSource does not collect.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportMeta {
@@ -140,6 +145,9 @@ pub enum NoContent {
     /// Its maker has no content for it yet.
     #[error("it is not rendered yet")]
     Unrendered,
+    /// It goes back to a content that its cluster has kept: see [`GoBack`].
+    #[error("it goes back to a content that its cluster has kept")]
+    GoesBack,
     /// It is of a newer version, or broken.
     #[error("{0}")]
     Unreadable(String),
@@ -247,6 +255,9 @@ impl Desired {
     pub fn of_row(row: &Row) -> Result<Self, NoContent> {
         if *row.body == *UNRENDERED && !row.head.tombstone {
             return Err(NoContent::Unrendered);
+        }
+        if GoBack::of_row(row).is_some() {
+            return Err(NoContent::GoesBack);
         }
         content(row)
     }

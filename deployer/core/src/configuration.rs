@@ -170,6 +170,7 @@ mod tests {
             checks: RemovalChecks::default(),
             complete: false,
             redeployed: BTreeSet::new(),
+            keeps: false,
             renewed: 0,
             releases: BTreeMap::new(),
             formerly: String::new(),

@@ -224,11 +224,8 @@ impl Deployer {
         let (errors, all_errors) = (job.errors(), job.all_errors());
         let (time, origin) = (job.time, job.origin);
         let desired = job.target.rest();
-        let cause = match (&desired, job.inventory()) {
-            (Some(desired), _) => desired.cause.clone(),
-            (None, Some(inventory)) => inventory.cause.clone(),
-            (None, None) => return,
-        };
+        let not_kept = job.not_kept().map(Fault::note);
+        let Some(cause) = job.cause(desired.as_deref()) else { return };
         let left = std::mem::take(&mut job.makers.left);
         let waiting = job.makers.waiting.iter_mut();
         let waiting: Vec<_> = waiting
@@ -257,7 +254,8 @@ impl Deployer {
             step.effect(Effect::Journal(line));
         }
         let error = (!all_errors.is_empty() && !held_up).then(|| all_errors.join("\n"));
-        self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), error.map(Fault::from), step);
+        let fault = Fault::all(error.map(Fault::from).into_iter().chain(not_kept));
+        self.note(ProblemKey::on(cluster, About::Profile(profile.clone())), fault, step);
         if let Some(desired) = desired {
             self.show(cluster, profile, &desired, state, errors, step);
         }

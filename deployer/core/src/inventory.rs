@@ -52,6 +52,9 @@ pub struct Inventory {
     /// What it was last asked with to be applied once more, and was: a digest for each who asked.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub redeployed: BTreeSet<String>,
+    /// Whether contents of the profile may be kept beside it: they go with it. Former versions do not know it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps: bool,
     /// How often an owner wrote it only to give it another version: an API server keeps the version of what is the same.
     #[serde(default)]
     pub renewed: u64,
@@ -222,6 +225,7 @@ mod tests {
             checks: RemovalChecks::default(),
             complete: true,
             redeployed: ["0".to_owned()].into(),
+            keeps: true,
             renewed: 7,
             formerly: "sveltos-x".into(),
             adopted: BTreeMap::from([("n/r".to_owned(), release.clone())]),
@@ -261,6 +265,7 @@ mod tests {
             checks: RemovalChecks::default(),
             complete: false,
             redeployed: BTreeSet::new(),
+            keeps: false,
             renewed: 0,
             releases: BTreeMap::new(),
             formerly: String::new(),

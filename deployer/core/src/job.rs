@@ -23,6 +23,7 @@ mod dependent;
 mod drift;
 mod handover;
 mod inventory_state;
+mod keeping;
 mod lanes;
 mod makers;
 mod ordered;
@@ -48,6 +49,7 @@ use dependent::Awaited;
 use drift::Drift;
 pub(crate) use drift::Shown as ShownObject;
 use inventory_state::{InventoryState, Knowledge};
+use keeping::{KEPT, Keeping};
 pub(crate) use makers::{MakerRow, Makers};
 use proves::Proves;
 use redeploy::Redeploy;
@@ -69,6 +71,7 @@ pub(crate) struct Job {
     pub(crate) target: Target,
     pub(crate) makers: Makers,
     pub(crate) inventory_state: InventoryState,
+    keeping: Keeping,
     /// When the cause of the newest row happened, microseconds since 1970.
     pub(crate) time: i64,
     /// When this owner has changed something in the cluster for it, microseconds since 1970; 0 when it has not.
@@ -117,7 +120,7 @@ pub(crate) struct Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Idle,
-    /// The inventory is being read.
+    /// The inventory is being read, or the content that is gone back to.
     Checking,
     /// The server is asked whether a tenant may take over what others have.
     Proving,
@@ -131,6 +134,8 @@ enum Phase {
     Pruning {
         wave: Option<Wave>,
     },
+    /// The content is being kept, or what was kept goes.
+    Keeping,
     /// The inventory is being reduced to what is there, or deleted.
     Recording,
 }
@@ -159,6 +164,7 @@ impl Job {
             target: Target::Unknown,
             makers: Makers::default(),
             inventory_state: InventoryState::default(),
+            keeping: Keeping::default(),
             time: 0,
             applied_at: 0,
             settled: None,
@@ -263,12 +269,9 @@ impl Job {
             self.proves.begin();
         }
         self.run.begin(context.late.may_come(context.now));
-        if self.inventory_state.knowledge == Knowledge::Doubtful {
-            self.phase = Phase::Checking;
-            self.call(Request::ReadInventory(self.profile.clone()), context);
+        if self.reads_first(context) {
             return Ended::NotYet;
         }
-        self.elect(context.shards);
         let desired = self.target.decode();
         self.line_up_checks(context);
         self.line_up_drift(desired.as_deref());
@@ -302,7 +305,7 @@ impl Job {
             return ended;
         }
         let nothing = self.run.objects.is_empty() && self.run.releases.is_empty();
-        if untouchable || (nothing && self.inventory().is_none()) {
+        if untouchable || (nothing && self.inventory().is_none() && !self.keeps()) {
             return self.settle(context);
         }
         self.reserve(&desired, context)
@@ -355,6 +358,7 @@ impl Job {
             // Without an inventory nothing may be created or deleted.
             _ if self.run.errors.contains_key(INVENTORY) => self.settle(context),
             Phase::Rehearsing => self.end_rehearsal(context),
+            Phase::Checking if self.run.errors.contains_key(KEPT) => self.settle(context),
             Phase::Checking | Phase::Proving => self.begin(context),
             Phase::Reserving => self.apply(context),
             // D-1009: nothing is pruned while its replacement fails.
@@ -380,8 +384,9 @@ impl Job {
                 Some(wave) if failed && wave <= Wave::Definitions => self.settle(context),
                 Some(wave) => self.prune_wave(wave, context),
                 None if failed => self.settle(context),
-                None => self.record(context),
+                None => self.keep(context),
             },
+            Phase::Keeping => self.keep(context),
             Phase::Recording if matches!(self.target, Target::Gone(_)) => Ended::Removed,
             Phase::Recording => self.settle(context),
         }

@@ -60,5 +60,5 @@ pub use releases::{Helm, ReleaseSummary};
 pub use reload::{Glimpse, Reload, content_digest};
 pub use renewals::{Renewals, Renewed, TokenLife};
 pub use report::{Action, Report, ReportLine, cluster_report};
-pub use request::{Class, Failure, Live, OwningProfile, Reply, Request, Version};
+pub use request::{Class, Failure, KeptBody, Live, OwningProfile, Reply, Request, Version};
 pub use summary::{Summary, cluster_summary};

@@ -1,11 +1,12 @@
 //! What a deployer asks of an API server, and what it learns from the answers.
 
+use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use serde_json::Value;
 use sluice_api::marks::RELOAD;
-use sluice_api::{Gvk, ObjectKey, ProfileId, ServiceAccount, object};
+use sluice_api::{Digest, Gvk, ObjectKey, ProfileId, ServiceAccount, object};
 
 use crate::inventory::{Inventory, Stored};
 use crate::marks;
@@ -111,6 +112,38 @@ pub enum Request {
         /// The version that may be deleted.
         against: Version,
     },
+    /// Keep a content of a profile beside its inventory, so that it can be gone back to.
+    Keep {
+        /// Whose.
+        profile: ProfileId,
+        /// Digest of the row that it came with.
+        row: Digest,
+        /// The content.
+        body: KeptBody,
+        /// The other one that stays kept, by its row; all others go.
+        good: Option<Digest>,
+    },
+    /// What is kept of a profile as the content of this row.
+    ReadKept {
+        /// Whose.
+        profile: ProfileId,
+        /// Digest of the row that it came with.
+        row: Digest,
+    },
+    /// Keep nothing of a profile any more.
+    DropKept(ProfileId),
+}
+
+/// The body of a row, as it is kept. It may hold what Secrets hold, and is shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct KeptBody(pub Arc<[u8]>);
+
+// === impl KeptBody ===
+
+impl fmt::Debug for KeptBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeptBody({} bytes)", self.0.len())
+    }
 }
 
 /// The answer to a [`Request`].
@@ -130,6 +163,8 @@ pub enum Reply {
     Content(Option<(Version, String)>),
     /// To [`Request::Along`]: the first thing that was found, in words for people.
     Along(Option<Box<str>>),
+    /// To [`Request::ReadKept`]; `None` when there is none.
+    Kept(Option<KeptBody>),
     /// To [`Request::Apply`].
     Applied(Live),
     /// To [`Request::Rehearse`]: whether there is such an object, and how it would differ, without values of Secrets.
@@ -249,6 +284,7 @@ impl Request {
                 | Self::Rehearse { .. }
                 | Self::RehearseDelete { .. }
                 | Self::ReadInventory(_)
+                | Self::ReadKept { .. }
         )
     }
 

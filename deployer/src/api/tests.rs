@@ -2,6 +2,9 @@
 
 use std::cell::Cell;
 
+use sluice_api::model::INVENTORY;
+use sluice_api::{Digest, ProfileId};
+use sluice_deployer_core::KeptBody;
 use sluice_kube::fake_api::FakeApi;
 
 use super::*;
@@ -337,4 +340,42 @@ async fn a_kind_without_the_subresource_is_told_and_the_object_stays_incomplete(
     assert_eq!(failure.class, Class::Refused);
     assert!(failure.message.contains("no subresource status; take it out"), "{failure:?}");
     assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_content_is_kept_in_a_secret_and_those_that_are_not_wanted_go() {
+    drop(sluice_runtime::install_defaults());
+    let (profile, row, good) = (ProfileId::cluster("p"), Digest::of(&[b"row"]), Digest::of(&[b"good"]));
+    let inventory = Kept::Registered.object_name(&profile);
+    let names = ["old".to_owned(), format!("{inventory}-{good}")];
+    let items: Vec<Value> = names.iter().map(|name| json!({"metadata": {"name": name}})).collect();
+    let list = json!({"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": {}, "items": items});
+    let stored = std::sync::Mutex::new(String::new());
+    let server = FakeApi::start(move |request| match request.method.as_str() {
+        "POST" => {
+            stored.lock().unwrap().clone_from(&request.body);
+            (201, request.body.clone())
+        }
+        "GET" if request.path.contains('?') => (200, list.to_string()),
+        "GET" => (200, stored.lock().unwrap().clone()),
+        _ => (200, "{}".to_owned()),
+    });
+    let site = mk_site_of(server.client());
+    let body = KeptBody(br#"{"policies":[]}"#.as_slice().into());
+    let keep = Request::Keep { profile: profile.clone(), row, body: body.clone(), good: Some(good) };
+    assert_eq!(site.call(keep, || true).await, Reply::Done);
+    let read = Request::ReadKept { profile: profile.clone(), row };
+    assert_eq!(site.call(read, || true).await, Reply::Kept(Some(body)));
+    assert_eq!(site.call(Request::DropKept(profile), || true).await, Reply::Done);
+    let asked = server.requests();
+    let deleted = asked.iter().filter(|request| request.method == "DELETE");
+    let deleted: Vec<_> =
+        deleted.map(|request| request.path.rsplit('/').next().unwrap().to_owned()).collect();
+    assert_eq!(deleted.len(), 3);
+    assert!(deleted[0].starts_with("old") && deleted[2].starts_with(&names[1]), "{deleted:?}");
+    let secret: Value =
+        serde_json::from_str(&asked.iter().find(|request| request.method == "POST").unwrap().body).unwrap();
+    assert_eq!((&secret["kind"], &secret["metadata"]["namespace"]), (&json!("Secret"), &json!(NAMESPACE)));
+    assert_eq!(secret["metadata"]["name"], format!("{inventory}-{row}"));
+    assert!(secret["metadata"]["labels"][INVENTORY] == "kept" && !secret.to_string().contains("policies"));
 }

@@ -26,6 +26,9 @@ pub struct Expected {
     /// What live clusters have of Sluice's that nobody wants, since nothing may be changed there.
     #[serde(default)]
     pub left: BTreeMap<String, Vec<Value>>,
+    /// What live clusters have of a former content, where another one waits for its turn or was gone back from.
+    #[serde(default)]
+    pub former: BTreeMap<String, Vec<Value>>,
     /// What ClusterReports say: by `namespace/name` of the report, the action of each object, as `Kind namespace/name`.
     #[serde(default)]
     pub reports: BTreeMap<String, BTreeMap<String, String>>,
@@ -72,13 +75,15 @@ impl Expected {
             let found = shared.iter().find(|shared| ObjectKey::of(shared) == ObjectKey::of(object));
             found.unwrap_or(object).clone()
         };
-        let left = self.left.get(cluster).filter(|_| live);
-        self.clusters.get(cluster).into_iter().chain(pending).chain(left).flatten().map(as_it_is).collect()
+        let others =
+            [&self.left, &self.former].into_iter().filter_map(|places| places.get(cluster).filter(|_| live));
+        self.clusters.get(cluster).into_iter().chain(pending).chain(others).flatten().map(as_it_is).collect()
     }
 
     /// What of a live cluster is not as it is printed.
     pub fn unprinted(&self, cluster: &str) -> Vec<Option<ObjectKey>> {
-        let others = [&self.shared, &self.left].into_iter().filter_map(|places| places.get(cluster));
+        let others =
+            [&self.shared, &self.left, &self.former].into_iter().filter_map(|places| places.get(cluster));
         others.flatten().map(ObjectKey::of).collect()
     }
 

@@ -229,6 +229,7 @@ impl Examiner {
         {
             questions.insert(question, Known::Not);
         }
+        questions.extend(objects(&expected.former).into_iter().map(|question| (question, Known::Partly)));
         questions.extend(there.iter().cloned().map(|question| (question, Known::Deployed)));
         self.seen.extend(there);
         if self.with_events {
@@ -273,8 +274,19 @@ impl Examiner {
         let Step { about, says, remedy, .. } = step.with_context(|| format!("there is no {first}"))?;
         anyhow::ensure!(!remedy.is_empty(), "{about}: {says}: without a remedy");
         // A problem may have several lines; the file has one for each question.
-        Ok(format!("{verdict}: {about}: {says}").replace('\n', "; "))
+        Ok(masked(&format!("{verdict}: {about}: {says}").replace('\n', "; ")))
     }
+}
+
+/// Without the names of contents, which are others in each installation.
+fn masked(text: &str) -> String {
+    let is_name = |word: &str| word.len() == 12 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let words = text.split_inclusive([' ', ',', ':']);
+    let masked = words.map(|word| match word.trim_end_matches([' ', ',', ':']) {
+        name if is_name(name) => word.replace(name, "…"),
+        _ => word.to_owned(),
+    });
+    masked.collect()
 }
 
 fn is_writing() -> bool {

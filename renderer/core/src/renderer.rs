@@ -26,11 +26,13 @@ mod cluster_sets;
 mod departures;
 mod dependents;
 mod dry_runs;
+mod held_back;
 mod incoming;
 mod management;
 mod outgoing;
 mod publish;
 mod refresh;
+mod rollbacks;
 mod rollouts;
 mod transitions;
 mod withdrawals;
@@ -233,7 +235,7 @@ impl Core for Renderer {
             }
             self.planning.ledger.found_withdrawn(place, head.time.max(1));
         } else if let Some(cause) = head.meta.cause().cloned() {
-            self.planning.rollouts.found(place.clone(), head.digest);
+            self.planning.rollouts.found(place.clone(), head.digest, head.meta.staged().cloned());
             self.planning.ledger.found(place, cause);
         }
     }

@@ -120,6 +120,7 @@ fn inventory(
         checks: RemovalChecks::default(),
         complete: false,
         redeployed: BTreeSet::new(),
+        keeps: false,
         renewed: 0,
         formerly: Some(named).filter(|name| *name != known.profile.path()).unwrap_or_default(),
         adopted: releases.clone(),

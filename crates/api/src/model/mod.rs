@@ -58,7 +58,8 @@ pub use pause::{PAUSED_UNTIL, Pause, Paused};
 pub use profile::{Deployment, PolicyRef, Profile, Sharing, SpecCommon};
 pub use resources::{Attention, Generator, ResourceRef};
 pub use rollout::{
-    Approval, DEADLINE, FAILURE_BUDGET, Portion, ROLLOUT, ROLLOUT_APPROVE, ROLLOUT_STOP, Rollout, SOAK,
+    Approval, DEADLINE, FAILURE_BUDGET, Portion, ROLLOUT, ROLLOUT_APPROVE, ROLLOUT_ON_FAILURE, ROLLOUT_STOP,
+    ROLLOUT_UNDO, Rollout, SOAK,
 };
 pub use templated::{Sees, Templated, templated_fields, templates, templates_of};
 pub use token_renewal::{Renewal, TokenRenewal};

@@ -209,9 +209,7 @@ impl SpecCommon {
     /// The first of them that cannot be used.
     pub(super) fn of(self, object: &Value) -> Result<Self, FieldError> {
         let (rollout, mut ignored) = (Rollout::read(object)?, ignored(object));
-        if rollout.is_none() {
-            ignored.extend(Rollout::idle(object));
-        }
+        ignored.extend(Rollout::idle(object, rollout.as_ref()));
         let allow_prune = object::annotation(object, super::ALLOW_PRUNE).unwrap_or_default().to_owned();
         let (redeploy, random) = (asked(object), Sharing::of(object));
         Ok(Self { rollout, redeploy, allow_prune, random, ignored, ..self })

@@ -18,6 +18,10 @@ pub const DEADLINE: &str = "sluice.dev/rollout-deadline";
 pub const ROLLOUT_APPROVE: &str = "sluice.dev/rollout-approve";
 /// Annotation: it goes to no more clusters.
 pub const ROLLOUT_STOP: &str = "sluice.dev/rollout-stop";
+/// Annotation: what becomes of clusters that have a content which fails, see [`Rollout::goes_back`].
+pub const ROLLOUT_ON_FAILURE: &str = "sluice.dev/rollout-on-failure";
+/// Annotation: clusters go back from what is called so.
+pub const ROLLOUT_UNDO: &str = "sluice.dev/rollout-undo";
 
 /// What is said of one begins with this.
 pub const ROLLOUT: &str = "rollout: ";
@@ -38,6 +42,11 @@ pub struct Rollout {
     pub approval: Approval,
     /// Whether it goes to no more clusters.
     pub is_stopped: bool,
+    // D-0933: what fails goes back to the last content that was good.
+    /// Whether contents are kept on clusters, and they go back to the last one that was good when a rollout fails.
+    pub goes_back: bool,
+    /// What clusters are to go back from, as people have said; empty where they have not.
+    pub undo: String,
 }
 
 /// A part of some clusters.
@@ -62,7 +71,10 @@ pub enum Approval {
 /// The deadline where nothing else is said, microseconds.
 const USUAL_DEADLINE: i64 = 600_000_000;
 /// All annotations.
-const ALL: [&str; 5] = [FAILURE_BUDGET, SOAK, DEADLINE, ROLLOUT_APPROVE, ROLLOUT_STOP];
+const ALL: [&str; 7] =
+    [FAILURE_BUDGET, SOAK, DEADLINE, ROLLOUT_APPROVE, ROLLOUT_STOP, ROLLOUT_ON_FAILURE, ROLLOUT_UNDO];
+/// The one value of [`ROLLOUT_ON_FAILURE`].
+const ROLLBACK: &str = "rollback";
 
 // === impl Rollout ===
 
@@ -79,25 +91,34 @@ impl Rollout {
         let duration = |key| Annotation::of(object, key).duration();
         let (soak, deadline) = (duration(SOAK)?.unwrap_or(0), duration(DEADLINE)?.unwrap_or(USUAL_DEADLINE));
         let is_stopped = Annotation::of(object, ROLLOUT_STOP).flag()?;
+        let on_failure = Annotation::of(object, ROLLOUT_ON_FAILURE);
+        let goes_back = match on_failure.text {
+            None => false,
+            Some(ROLLBACK) => true,
+            Some(_) => return Err(on_failure.error("write \"rollback\", or take it off")),
+        };
+        let undo = Annotation::of(object, ROLLOUT_UNDO).text.filter(|_| goes_back);
+        let undo = undo.unwrap_or_default().to_owned();
         let Some(at_a_time) = at_a_time(&Field::spec(object).get("maxUpdate"))? else { return Ok(None) };
         let approval = Annotation::of(object, ROLLOUT_APPROVE).text;
         let approval = approval.map_or(Approval::NotNeeded, |text| Approval::Of(text.to_owned()));
-        Ok(Some(Self { at_a_time, failure_budget, soak, deadline, approval, is_stopped }))
+        Ok(Some(Self { at_a_time, failure_budget, soak, deadline, approval, is_stopped, goes_back, undo }))
     }
 
-    /// The annotations of an object that say how it goes to clusters, where it goes to all at once: they have no effect.
-    pub(super) fn idle(object: &Value) -> Vec<FieldError> {
-        let has = |key: &&str| Annotation::of(object, key).text.is_some();
-        let idle = ALL.into_iter().filter(has);
-        idle.map(|key| {
-            let field = format!("metadata.annotations[{key}]");
-            FieldError::new(
-                crate::object::describe(object),
-                field,
-                "has no effect without spec.maxUpdate: all clusters are updated at the same time",
-            )
-        })
-        .collect()
+    /// The annotations of an object that have no effect, as it goes to clusters in this way.
+    pub(super) fn idle(object: &Value, rollout: Option<&Self>) -> Vec<FieldError> {
+        let (keys, why): (&[&str], _) = match rollout {
+            None => (&ALL, "has no effect without spec.maxUpdate: all clusters are updated at the same time"),
+            Some(rollout) if !rollout.goes_back => (
+                &[ROLLOUT_UNDO],
+                "has no effect without sluice.dev/rollout-on-failure: no former content is kept",
+            ),
+            Some(_) => return Vec::new(),
+        };
+        let has = |key: &&&str| Annotation::of(object, key).text.is_some();
+        let field = |key| format!("metadata.annotations[{key}]");
+        let idle = keys.iter().filter(has);
+        idle.map(|key| FieldError::new(crate::object::describe(object), field(key), why)).collect()
     }
 }
 
@@ -196,6 +217,8 @@ mod tests {
             (SOAK, "5"),
             (DEADLINE, "soon"),
             (ROLLOUT_STOP, "yes"),
+            (ROLLOUT_ON_FAILURE, "stop"),
+            (ROLLOUT_ON_FAILURE, ""),
         ] {
             let error = read(json!(0), json!({key: text})).unwrap_err().to_string();
             assert!(
@@ -206,10 +229,32 @@ mod tests {
     }
 
     #[test]
+    fn what_fails_goes_back_where_that_is_said_and_only_then_can_be_undone() {
+        let of = |annotations| {
+            let rollout = read(json!(1), annotations).unwrap().unwrap();
+            (rollout.goes_back, rollout.undo)
+        };
+        assert_eq!(of(json!({})), (false, String::new()));
+        assert_eq!(of(json!({ROLLOUT_UNDO: "abc"})), (false, String::new()), "nothing is kept");
+        let both = json!({ROLLOUT_ON_FAILURE: "rollback", ROLLOUT_UNDO: "abc"});
+        assert_eq!(of(both.clone()), (true, "abc".to_owned()));
+        let object = |max_update| json!({"kind": "ClusterProfile", "metadata": {"name": "p", "annotations": both.clone()}, "spec": {"maxUpdate": max_update}});
+        assert_eq!(Rollout::idle(&object(json!(0)), None).len(), 2);
+        let kept = Rollout::read(&object(json!(1))).unwrap().unwrap();
+        assert!(Rollout::idle(&object(json!(1)), Some(&kept)).is_empty());
+        let plain = Rollout { goes_back: false, ..kept };
+        let idle = Rollout::idle(&object(json!(1)), Some(&plain));
+        assert!(
+            idle.len() == 1 && idle[0].to_string().contains("rollout-undo]: has no effect without"),
+            "{idle:?}"
+        );
+    }
+
+    #[test]
     fn annotations_without_a_limit_are_told_of() {
         let object =
             json!({"kind": "Profile", "metadata": {"name": "p", "annotations": {SOAK: "5m", "other": "x"}}});
-        let idle = Rollout::idle(&object);
+        let idle = Rollout::idle(&object, None);
         assert_eq!(idle.len(), 1);
         assert!(
             idle[0].to_string().contains("sluice.dev/rollout-soak]: has no effect without spec.maxUpdate")

@@ -10,7 +10,7 @@ pub(crate) fn question(key: &ObjectKey) -> proto::RolloutRequest {
 }
 
 pub(crate) fn message(rollout: Rollout) -> proto::RolloutResponse {
-    let Rollout { object, says, order, clusters, missing } = rollout;
+    let Rollout { object, says, order, clusters, called, missing } = rollout;
     let part = |Part { what, which, says }: Part| proto::RolloutPart { what, which, says };
     let place = |Place { cluster, profile, state, says }: Place| proto::RolloutPlace {
         cluster,
@@ -24,11 +24,12 @@ pub(crate) fn message(rollout: Rollout) -> proto::RolloutResponse {
         order: order.into_iter().map(part).collect(),
         clusters: clusters.into_iter().map(place).collect(),
         missing,
+        called,
     }
 }
 
 pub(crate) fn answer(rollout: proto::RolloutResponse) -> Rollout {
-    let proto::RolloutResponse { object, says, order, clusters, missing } = rollout;
+    let proto::RolloutResponse { object, says, order, clusters, missing, called } = rollout;
     let part = |proto::RolloutPart { what, which, says }: proto::RolloutPart| Part { what, which, says };
     let place = |place: proto::RolloutPlace| {
         let proto::RolloutPlace { cluster, profile, state, says } = place;
@@ -39,6 +40,7 @@ pub(crate) fn answer(rollout: proto::RolloutResponse) -> Rollout {
         says,
         order: order.into_iter().map(part).collect(),
         clusters: clusters.into_iter().map(place).collect(),
+        called,
         missing,
     }
 }
@@ -64,6 +66,7 @@ mod tests {
                 state: text("failed"),
                 says: text("no"),
             }],
+            called: vec![text("3f2a90c1d4e5")],
             missing: vec![text("the bus")],
         };
         assert_eq!(answer(message(rollout.clone())), rollout);

@@ -10,7 +10,7 @@ use serde_json::Value;
 use sluice_api::model::{Cluster, EventSource, LIB_GROUP, Trigger, management_kinds};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, object};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, look_each, look_until, now_micros};
-use sluice_protocol::rows::{Desired, Status};
+use sluice_protocol::rows::{Desired, Staged, Status};
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{About, ProblemRow, Shard, Subject, Table};
 
@@ -53,6 +53,8 @@ pub struct OnBus {
     pub reports: Vec<(ClusterRef, ObjectKey)>,
     /// What the cluster should hold.
     pub desired: Vec<Desired>,
+    /// Profiles that go back to a former content on the cluster, which alone has it.
+    pub back: Vec<(ProfileId, Arc<Staged>)>,
     /// What deployers say of it: of which profile, for which renderer shard.
     pub statuses: Vec<(ProfileId, Shard, Status)>,
     /// What cannot be done, of this cluster, or of all.
@@ -214,6 +216,10 @@ async fn read_deployed(bus: &Bus, cluster: &ClusterRef, found: &mut OnBus) -> Re
     let filter = own_rows::of_cluster(Table::Desired, cluster, shard);
     for stored in look(bus, &ReadSpec::some(Table::Desired.stream(shard), vec![filter])).await? {
         found.desired.extend(Desired::of_row(&stored.row));
+        let back = stored.row.head.meta.staged().filter(|staged| staged.back.is_some());
+        if let (Subject::Desired { profile, .. }, Some(back)) = (&stored.row.subject, back) {
+            found.back.push((profile.clone(), back.clone()));
+        }
     }
     let filter = own_rows::of_cluster(Table::Status, cluster, shard);
     for stored in look(bus, &ReadSpec::some(Table::Status.stream(Shard::FIRST), vec![filter])).await? {

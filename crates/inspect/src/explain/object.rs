@@ -4,7 +4,7 @@
 
 use sluice_api::few;
 
-use super::{Facts, Steps, because};
+use super::{Facts, Steps, because, goes_back};
 use crate::trace::Target;
 use crate::turn;
 
@@ -32,6 +32,13 @@ pub(super) fn explain(facts: &Facts, target: &Target, steps: &mut Steps) {
         steps.deployed(desired, on_bus, desired.cause.origin(facts.shards));
     }
     if wanted {
+        return;
+    }
+    if !on_bus.back.is_empty() {
+        for (profile, staged) in &on_bus.back {
+            let says = format!("{}, and may deploy it", goes_back(profile, staged));
+            steps.unknown("wanted", says, "`sluice show addons` says what the cluster has");
+        }
         return;
     }
     let waits = turn::not_come(&on_bus.problems, &facts.cluster).next().is_some();

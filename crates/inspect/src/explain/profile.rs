@@ -4,7 +4,7 @@ use sluice_api::model::{ClusterSet, Profile};
 use sluice_api::{ClusterRef, ProfileId, object};
 
 use super::trigger::{is_local, is_selected, registered};
-use super::{Facts, OnBus, Steps, because, instead, is_about};
+use super::{BACK, Facts, OnBus, Steps, because, goes_back, instead, is_about};
 use crate::turn;
 
 pub(super) fn explain(facts: &Facts, namespace: &str, name: &str, steps: &mut Steps) {
@@ -26,6 +26,9 @@ pub(super) fn explain(facts: &Facts, namespace: &str, name: &str, steps: &mut St
         }
     };
     steps.problems(on_bus, |problem| is_about(problem, id.kind(), &id.namespace, id.object_name()));
+    if let Some((_, staged)) = on_bus.back.iter().find(|(profile, _)| *profile == id) {
+        return steps.no("back", goes_back(&id, staged), BACK);
+    }
     let mut rows = on_bus.desired.iter().filter(|desired| desired.profile() == id).peekable();
     if rows.peek().is_none() {
         being_removed(on_bus, &id, &facts.cluster, steps);

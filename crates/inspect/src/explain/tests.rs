@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_api::{Gvk, ObjectKey, ProfileId, TriggerId};
-use sluice_protocol::rows::EventCause;
+use sluice_protocol::rows::{EventCause, Staged};
 use sluice_protocol::{About, Fault, ProblemRow};
 
 use super::*;
@@ -127,6 +127,36 @@ fn where_everything_is_well_each_step_says_yes() {
     let steps: Vec<_> = explained.steps.iter().map(|step| (&*step.about, step.verdict)).collect();
     let about = ["trigger", "source", "cluster", "destination", "events", "rendered", "deployed"];
     assert_eq!(steps, about.map(|about| (about, Verdict::Yes)));
+}
+
+#[test]
+fn what_goes_back_is_told_by_its_profile_its_trigger_and_for_objects() {
+    let mut facts = well();
+    nothing_rendered(&mut facts);
+    let staged = Staged {
+        cause: Arc::new(of_trigger()),
+        called: "2b".into(),
+        round: 2,
+        good: None,
+        back: Some("it failed on 1".into()),
+    };
+    facts.on_bus.as_mut().unwrap().back = vec![(ProfileId::cluster("p"), Arc::new(staged))];
+    let says = "ClusterProfile p goes back there to a former content, since it failed on 1";
+    assert_eq!(first(&of_t(&facts)), (Verdict::No, "back", says));
+    let profile = Question::Profile { namespace: String::new(), name: "p".into(), cluster: cluster("a") };
+    let explained = explain(&facts, &profile);
+    assert!(
+        explained.steps.iter().any(|step| (&*step.about, &*step.says) == ("back", says)),
+        "{explained:?}"
+    );
+    let object = Question::Object(Target {
+        cluster: cluster("a"),
+        kind: "ConfigMap".into(),
+        namespace: String::new(),
+        name: "x".into(),
+    });
+    let explained = explain(&facts, &object);
+    assert_eq!(first(&explained), (Verdict::Unknown, "wanted", &*format!("{says}, and may deploy it")));
 }
 
 #[test]

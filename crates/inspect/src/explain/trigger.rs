@@ -11,7 +11,7 @@ use sluice_protocol::rows::Cause;
 use sluice_renderer_core::listens;
 use sluice_script::Limits;
 
-use super::{Facts, NAMED, OnBus, Steps, instead, is_about};
+use super::{BACK, Facts, NAMED, OnBus, Steps, goes_back, instead, is_about};
 
 pub(super) const TRIGGERS: [&str; 2] = ["EventTrigger", "EventBasedAddOn"];
 
@@ -330,6 +330,13 @@ fn rendered(
         Cause::Profile(_) => false,
     };
     let rows: Vec<_> = on_bus.desired.iter().filter(|desired| is_of_trigger(&desired.cause)).collect();
+    let back: Vec<_> = on_bus.back.iter().filter(|(_, staged)| is_of_trigger(&staged.cause)).collect();
+    for (profile, staged) in &back {
+        steps.no("back", goes_back(profile, staged), BACK);
+    }
+    if rows.is_empty() && !back.is_empty() {
+        return;
+    }
     if rows.is_empty() {
         let (says, remedy) = nothing(&facts.cluster, trigger, sources);
         return steps.no("rendered", says, remedy);

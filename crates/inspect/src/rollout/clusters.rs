@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use sluice_api::model::Cluster;
 use sluice_api::{ClusterRef, Digest, object};
-use sluice_protocol::rows::{Cause, State, Status, spec_digest};
+use sluice_protocol::rows::{Cause, Staged, State, Status, spec_digest};
 use sluice_protocol::{About, ProblemRow};
 
 use super::Place;
@@ -68,6 +68,18 @@ fn matching(facts: &Facts) -> impl Iterator<Item = String> {
     found.into_iter()
 }
 
+/// How a cluster stands whose row goes back.
+fn goes_back(status: Option<&Status>, row: &Digest, staged: &Staged) -> (&'static str, String) {
+    let to = staged.content().unwrap_or_default();
+    let why = staged.back.as_deref().unwrap_or_default();
+    let says = format!("from {} to {to}: {why}", staged.called);
+    match status.filter(|status| status.row == Some(*row)) {
+        Some(status) if status.state == State::Failed => ("failed", status.errors.join("; ")),
+        Some(status) if status.state == State::Provisioned => ("went back", says),
+        _ => ("goes back", says),
+    }
+}
+
 // === impl Known ===
 
 impl<'f> Known<'f> {
@@ -85,11 +97,15 @@ impl<'f> Known<'f> {
     fn wanted(&self, at: &At, wanted: &Wanted) -> Place {
         let (cluster, _, profile) = at;
         let status = self.facts.on_bus.iter().find_map(|on_bus| on_bus.statuses.get(at));
-        let (mut state, mut says) = self.stands(status, &wanted.row);
-        if self.waits_for_its_turn(cluster, &wanted.cause) {
+        let back = wanted.staged.as_ref().filter(|staged| staged.back.is_some());
+        let (mut state, mut says) = match back {
+            Some(staged) => goes_back(status, &wanted.row, staged),
+            None => self.stands(status, &wanted.row),
+        };
+        if back.is_none() && self.waits_for_its_turn(cluster, &wanted.cause) {
             (state, says) = ("waits", "its turn has not come: it keeps what it has".to_owned());
         }
-        if let Some(away) = self.away.get(cluster).filter(|_| state != "has it") {
+        if let Some(away) = self.away.get(cluster).filter(|_| !["has it", "went back"].contains(&state)) {
             (state, says) = ("waits", format!("the cluster is {away}"));
         }
         let is_own = self.facts.own().as_ref() == Some(profile);

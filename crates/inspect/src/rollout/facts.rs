@@ -8,7 +8,7 @@ use serde_json::Value;
 use sluice_api::model::{CONFIG_GROUP, management_kinds, prerequisites};
 use sluice_api::{ClusterRef, Digest, Gvk, ObjectKey, ProfileId, object};
 use sluice_bus::{Bus, BusError, ReadSpec, Stored, look, look_each, now_micros};
-use sluice_protocol::rows::{Cause, Desired, Status};
+use sluice_protocol::rows::{Cause, Desired, Staged, Status};
 use sluice_protocol::subject::own_rows;
 use sluice_protocol::{ProblemRow, Row, Shard, Subject, Table};
 
@@ -36,6 +36,8 @@ pub(super) type At = (ClusterRef, Shard, ProfileId);
 pub(super) struct Wanted {
     pub(super) row: Digest,
     pub(super) cause: Cause,
+    /// What it says of the content, where that can be gone back from.
+    pub(super) staged: Option<Arc<Staged>>,
 }
 
 /// What the bus says.
@@ -168,7 +170,8 @@ async fn read(bus: &Bus, key: &ObjectKey, named: &[ProfileId]) -> Result<OnBus, 
             if newest.as_ref().is_none_or(|(time, _)| *time <= at) {
                 newest = Some((at, place.clone()));
             }
-            found.desired.insert(place, Wanted { row: row.head.digest, cause });
+            let staged = row.head.meta.staged().cloned();
+            found.desired.insert(place, Wanted { row: row.head.digest, cause, staged });
         };
         look_each(bus, &ReadSpec { heads_only: true, ..spec }, each).await?;
     }

@@ -7,7 +7,7 @@ use sluice_api::model::user_object;
 use sluice_api::{Digest, ProfileId, TriggerId};
 use sluice_bus::kit::{Server, write};
 use sluice_kube::fake_api::FakeApi;
-use sluice_protocol::rows::{Cause, Desired, EventCause, State, Status, spec_digest};
+use sluice_protocol::rows::{Cause, Desired, EventCause, Good, Staged, State, Status, spec_digest};
 use sluice_protocol::{About, Fault, ProblemRow, Shard};
 
 use super::facts::{At, OnBus, Wanted};
@@ -32,7 +32,7 @@ fn row(version: u8) -> Digest {
 }
 
 fn wanted() -> Wanted {
-    Wanted { row: row(1), cause: Cause::Profile(ProfileId::cluster("p")) }
+    Wanted { row: row(1), cause: Cause::Profile(ProfileId::cluster("p")), staged: None }
 }
 
 /// The profile `p` on these clusters, of which a deployer says this.
@@ -100,6 +100,45 @@ fn of_each_cluster_it_is_told_how_it_stands() {
 }
 
 #[test]
+fn clusters_that_go_back_say_from_what_to_what_and_why() {
+    let said = |row: Digest, state| Some(Status { row: Some(row), ..status(state, &["gone"]) });
+    let mut facts = mk_facts(
+        &json!({"maxUpdate": 1}),
+        vec![
+            ("c", said(row(1), State::Provisioned)),
+            ("d", said(row(0), State::Provisioned)),
+            ("e", said(row(1), State::Failed)),
+            ("f", None),
+        ],
+    );
+    let on_bus = facts.on_bus.as_mut().unwrap();
+    let staged = |called: &str, round, back: Option<&str>| Staged {
+        cause: Arc::new(Cause::Profile(ProfileId::cluster("p"))),
+        called: called.into(),
+        round,
+        good: Some(Good { called: "1a".into(), row: row(2) }),
+        back: back.map(str::to_owned),
+    };
+    for (at, wanted) in &mut on_bus.desired {
+        let is_old = *at == self::at("f", "p");
+        let staged = if is_old { staged("1a", 1, None) } else { staged("2b", 2, Some("it failed")) };
+        wanted.staged = Some(Arc::new(staged));
+    }
+    let rollout = picture(&facts).unwrap();
+    assert_eq!(rollout.called, ["2b"]);
+    let says = "from 2b to 1a: it failed";
+    assert_eq!(
+        lines(rollout)[..4],
+        [
+            ["default/c", "went back", says],
+            ["default/d", "goes back", says],
+            ["default/e", "failed", "gone"],
+            ["default/f", "is being updated", "no deployer has said anything of it"],
+        ]
+    );
+}
+
+#[test]
 fn what_is_said_of_one_event_is_not_said_of_others() {
     let event = |source: &str| EventCause {
         trigger: TriggerId::new("EventTrigger", "t"),
@@ -111,7 +150,9 @@ fn what_is_said_of_one_event_is_not_said_of_others() {
     facts.key = user_object("EventTrigger", "", "t");
     let on_bus = facts.on_bus.as_mut().unwrap();
     for name in ["one", "other"] {
-        on_bus.desired.insert(at("a", name), Wanted { row: row(1), cause: Cause::from(event(name)) });
+        on_bus
+            .desired
+            .insert(at("a", name), Wanted { row: row(1), cause: Cause::from(event(name)), staged: None });
         on_bus.statuses.insert(at("a", name), status(State::Provisioned, &[]));
     }
     on_bus.problems =

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use sluice_bus::kit::{Server, write};
+use sluice_protocol::Body;
 
 use super::*;
 use crate::kit::{cluster, connect, rows, service};
@@ -49,4 +50,19 @@ async fn where_there_is_none_it_says_what_there_is() {
         assert!(asked.ends_with("; there is ConfigMap made"), "{asked}");
     }
     assert!(trace(&bus, &target("", "made")).await.is_ok(), "any namespace");
+}
+
+#[tokio::test]
+async fn of_what_went_back_it_says_that_the_cluster_alone_has_it() {
+    let server = Server::start();
+    let (bus, _tasks) = connect(&server).await;
+    let mut rows = rows(None);
+    for row in rows.iter_mut().filter(|row| matches!(row.subject, Subject::Desired { .. })) {
+        row.body = Body::Value(GoBack::default().bytes());
+    }
+    write(&bus, rows).await;
+    let asked = trace(&bus, &target("default", "made")).await.unwrap_err().to_string();
+    let says =
+        "has ConfigMap default/made for sveltos:default/b; ClusterProfile p went back there to a former one";
+    assert!(asked.contains(says), "{asked}");
 }

@@ -95,7 +95,8 @@ pub(super) fn status_of(
     errors: &[String],
     (desired, row): (Option<&Desired>, Option<Digest>),
 ) -> Status {
-    let Some(desired) = desired else { return Status::new(state, errors.to_vec()) };
+    // Of a row that goes back its maker waits for what becomes of it, also where nobody knows what it is.
+    let Some(desired) = desired else { return Status { row, ..Status::new(state, errors.to_vec()) } };
     let lacks = desired.lacks.values().flatten().filter(|_| state == State::Failed);
     let mut all = errors.to_vec();
     for text in lacks {

@@ -11,6 +11,7 @@ use sluice_protocol::rows::{Cause, Desired, Policy, Status};
 use sluice_protocol::{Body, CallId, Incarnation, Problem, Revision, Shard};
 
 use super::*;
+use crate::PruneGuard;
 use crate::checks::{CheckId, Outcome};
 use crate::configuration::Configuration;
 use crate::departures::Left;
@@ -18,7 +19,7 @@ use crate::drift::{Shown, Sight};
 use crate::drift_event::{DriftEvent, Drifted};
 use crate::inventory::Stored;
 use crate::reload::Glimpse;
-use crate::request::{Class, Failure, Live, Reply, Request};
+use crate::request::{Class, Failure, KeptBody, Live, Reply, Request};
 
 /// Incarnation of `desired`.
 const LIFE: Incarnation = Incarnation::new(7);
@@ -34,6 +35,8 @@ struct Fixture {
     deployer: Deployer,
     objects: BTreeMap<ObjectKey, Value>,
     inventories: BTreeMap<String, Stored>,
+    /// What is kept of profiles, by the digest of its row.
+    kept: BTreeMap<(ProfileId, Digest), KeptBody>,
     /// What dry runs have told, and what they have asked the server.
     reports: Vec<crate::Report>,
     /// What rows show, where it is in the cluster.
@@ -146,6 +149,7 @@ impl Fixture {
             }),
             objects: BTreeMap::new(),
             inventories: BTreeMap::new(),
+            kept: BTreeMap::new(),
             reports: Vec::new(),
             shown: BTreeMap::new(),
             serves: Serves::default(),
@@ -457,6 +461,18 @@ impl Fixture {
                 self.inventories.remove(&name);
                 Reply::Done
             }
+            Request::Keep { profile, row, body, good } => {
+                self.calls.push("keep".into());
+                self.kept.retain(|(of, kept), _| *of != profile || Some(*kept) == good);
+                self.kept.insert((profile, row), body);
+                Reply::Done
+            }
+            Request::ReadKept { profile, row } => Reply::Kept(self.kept.get(&(profile, row)).cloned()),
+            Request::DropKept(profile) => {
+                self.calls.push("drop".into());
+                self.kept.retain(|(of, _), _| *of != profile);
+                Reply::Done
+            }
         }
     }
 
@@ -478,6 +494,7 @@ mod checks;
 mod dependencies;
 mod display;
 mod drift;
+mod going_back;
 mod gone;
 mod guards;
 mod handover;

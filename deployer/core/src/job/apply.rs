@@ -26,6 +26,7 @@ impl Job {
             depends_on: self.needs().cloned().unwrap_or_default(),
             checks: checked::of_removal(desired),
             complete: false,
+            keeps: self.keeps() || self.inventory().is_some_and(|known| known.keeps),
             redeployed: self.inventory().map(|known| known.redeployed.clone()).unwrap_or_default(),
             renewed: self.inventory().map_or(0, |known| known.renewed),
             releases: self.inventory().map(|known| known.releases.clone()).unwrap_or_default(),

@@ -164,9 +164,11 @@ impl Job {
         let complete = self.target.decoded().is_some_and(|desired| desired.one_time);
         let stay = Some(self.run.staying_objects());
         let reloads = self.reloads_to_record(context);
+        let keeps = self.keeps();
         let same = held.inventory.objects.iter().map(AsRef::as_ref).eq(self.run.objects.keys())
             && held.inventory.stay == stay
             && held.inventory.releases == self.run.releases
+            && held.inventory.keeps == keeps
             && held.inventory.adopted == self.run.adopted
             && held.inventory.reloads == reloads
             && held.inventory.fields == self.fields_of(held.inventory.objects.iter());
@@ -174,7 +176,7 @@ impl Job {
             return self.settle(context);
         }
         let mut inventory = (*held.inventory).clone();
-        inventory.complete = complete;
+        (inventory.complete, inventory.keeps) = (complete, keeps);
         inventory.redeployed = self.redeploy.to_record().cloned().unwrap_or(inventory.redeployed);
         inventory.objects = self.run.objects.keys().map(|key| self.shared(key)).collect();
         inventory.fields = self.fields_of(inventory.objects.iter());

@@ -73,6 +73,9 @@ impl Job {
             Request::Read(key) | Request::Delete { key, .. } => self.object_reply(key, reply, context),
             Request::Prove { object, .. } => self.proved(object, &reply),
             Request::Along { holder, .. } => self.note_along(holder, reply),
+            Request::Keep { row, .. } => self.kept(*row, &reply),
+            Request::ReadKept { row, .. } => self.kept_read(*row, reply),
+            Request::DropKept(_) => self.dropped(&reply),
             Request::Apply { object, .. } => {
                 if let Some(key) = ObjectKey::of(object) {
                     self.learn(&key, &reply, context);

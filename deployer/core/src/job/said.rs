@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use sluice_protocol::rows::{Cause, Desired};
+
 use super::Job;
 use crate::inventory::Inventory;
 
@@ -60,5 +62,11 @@ impl Job {
     /// The inventory in the cluster, as far as it is known.
     pub(crate) fn inventory(&self) -> Option<&Inventory> {
         self.inventory_state.stored.as_ref().map(|held| &*held.inventory)
+    }
+
+    /// Why it is there: because of what its row wants, of the row itself where that goes back, or of what its inventory says.
+    pub(crate) fn cause(&self, desired: Option<&Desired>) -> Option<Cause> {
+        let wanted = desired.map(|desired| &desired.cause).or_else(|| self.target.goes_back_because_of());
+        wanted.or_else(|| self.inventory().map(|inventory| &inventory.cause)).cloned()
     }
 }

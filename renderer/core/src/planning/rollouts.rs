@@ -8,24 +8,24 @@
 // D-0932: whose turn has not come is told by the renderer.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 
-use sluice_api::model::{Approval, ROLLOUT, Rollout};
-use sluice_api::{ClusterRef, Digest, ProfileId, few};
+use sluice_api::model::Rollout;
+use sluice_api::{ClusterRef, Digest, ProfileId};
 use sluice_protocol::Fault;
-use sluice_protocol::rows::{Cause, State, Status};
+use sluice_protocol::rows::{Cause, Staged, State, Status};
 
+use super::progress::Progress;
+use super::returns::{Return, TOLD};
 use crate::planning::row_ledger::Place;
-
-/// Of clusters that have not got it so many are told.
-const TOLD: usize = 500;
 
 /// What is known of rows that go to few clusters at a time.
 #[derive(Default)]
 pub(crate) struct Rollouts {
     /// The row of each place.
-    rows: HashMap<Place, Given>,
+    pub(super) rows: HashMap<Place, Given>,
     /// What has become of them.
-    said: HashMap<Place, Said>,
+    pub(super) said: HashMap<Place, Said>,
     /// Causes of which clusters wait for their turn, and how far they are.
     waiting: BTreeMap<Cause, Progress>,
     /// What has been given, and is not known to be stored: oldest first, one for each time that this renderer wants to hear of it.
@@ -37,9 +37,11 @@ pub(crate) struct Rollouts {
 }
 
 /// A row that is there, or goes there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Given {
-    row: Digest,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Given {
+    pub(super) row: Digest,
+    /// What it says of the content that goes out, where that can be gone back from.
+    pub(super) staged: Option<Arc<Staged>>,
     /// Whether it may not be stored: nobody can say anything of it before.
     is_on_its_way: bool,
     /// Since when this renderer waits for what becomes of it, once it does.
@@ -56,9 +58,9 @@ struct OnTheirWay {
 
 /// What a deployer has said of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Said {
-    row: Digest,
-    state: State,
+pub(super) struct Said {
+    pub(super) row: Digest,
+    pub(super) state: State,
     /// When it was heard.
     since: i64,
 }
@@ -71,41 +73,12 @@ pub(crate) struct Candidate {
     pub(crate) row: Digest,
     /// Whether nothing is done there at present: it is paused, or away.
     pub(crate) is_away: bool,
+    /// What that row says of the content that goes out, where that can be gone back from.
+    pub(crate) staged: Option<Arc<Staged>>,
 }
 
-/// How far a rollout is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
-    /// All its clusters.
-    all: usize,
-    /// Clusters that have it for long enough.
-    done: usize,
-    updating: Vec<ClusterRef>,
-    failed: Vec<ClusterRef>,
-    /// Clusters that are passed over.
-    away: Vec<ClusterRef>,
-    /// So many wait for their turn.
-    waiting: usize,
-    /// The first that have not got it, those that are passed over among them.
-    without: Vec<ClusterRef>,
-    /// So many have not got it, for whatever reason.
-    left: usize,
-    /// Why nobody gets a turn.
-    stop: Option<Stop>,
-}
-
-/// Why no cluster gets its turn until somebody does something.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Stop {
-    /// Its user says so.
-    Asked,
-    /// It has failed on more clusters than it may.
-    Budget(usize),
-    /// Those on which it has failed hold all turns.
-    Failed,
-    /// Somebody must approve what is called so.
-    Approval(String),
-}
+/// A row that goes out.
+pub(crate) type NewRow = (Place, Digest, Option<Arc<Staged>>);
 
 /// Who gets the row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -147,20 +120,22 @@ impl Rollouts {
     }
 
     /// A row is there.
-    pub(crate) fn found(&mut self, place: Place, row: Digest) {
-        self.rows.insert(place, Given { row, is_on_its_way: false, since: None });
+    pub(crate) fn found(&mut self, place: Place, row: Digest, staged: Option<Arc<Staged>>) {
+        self.rows.insert(place, Given { row, staged, is_on_its_way: false, since: None });
     }
 
     // D-0927: time counts from when the server has the row.
     /// These rows of a cause go out, but for those that are there already. Whether any does: then [`Rollouts::stored`] is to follow.
-    pub(crate) fn give(&mut self, cause: &Cause, rollout: &Rollout, mut rows: Vec<(Place, Digest)>) -> bool {
-        rows.retain(|(place, row)| self.rows.get(place).is_none_or(|given| given.row != *row));
-        for (place, row) in &rows {
-            self.rows.insert(place.clone(), Given { row: *row, is_on_its_way: true, since: None });
+    pub(crate) fn give(&mut self, cause: &Cause, rollout: &Rollout, mut rows: Vec<NewRow>) -> bool {
+        rows.retain(|(place, row, _)| self.rows.get(place).is_none_or(|given| given.row != *row));
+        for (place, row, staged) in &rows {
+            let given = Given { row: *row, staged: staged.clone(), is_on_its_way: true, since: None };
+            self.rows.insert(place.clone(), given);
         }
         let goes = !rows.is_empty();
         if goes {
             let deadline = rollout.failure_budget.map(|_| rollout.deadline);
+            let rows = rows.into_iter().map(|(place, row, _)| (place, row)).collect();
             self.on_their_way.push_back(OnTheirWay { cause: cause.clone(), rows, deadline });
         }
         goes
@@ -338,90 +313,14 @@ impl Rollouts {
 // === impl Turn ===
 
 impl Turn {
+    /// Nobody gets the row: clusters go back.
+    pub(super) fn back(back: Return) -> Self {
+        Self { progress: Progress::back(back), ..Self::default() }
+    }
+
     /// It is looked at again at this time at the latest.
     pub(crate) fn wake_at(&mut self, time: i64) {
         self.wake_at = Some(self.wake_at.map_or(time, |at| at.min(time)));
-    }
-}
-
-// === impl Progress ===
-
-impl Progress {
-    /// How many more may get it now, `soaking` of those that are being updated having it. Where it does not go on by itself, why.
-    fn free(&mut self, rollout: &Rollout, called: &str, soaking: usize) -> usize {
-        let limit = rollout.at_a_time.of(self.all).max(1);
-        let (updating, failed) = (self.updating.len(), self.failed.len());
-        let budget = rollout.failure_budget.map(|budget| budget.of(self.all));
-        let held = updating + if budget.is_some() { 0 } else { failed };
-        let unapproved = matches!(&rollout.approval, Approval::Of(approved) if approved != called);
-        let given = self.done + updating + failed;
-        self.stop = match budget {
-            _ if rollout.is_stopped => Some(Stop::Asked),
-            Some(budget) if failed > budget => Some(Stop::Budget(budget)),
-            None if failed >= limit => Some(Stop::Failed),
-            _ if unapproved && given >= limit && updating == soaking => {
-                Some(Stop::Approval(called.to_owned()))
-            }
-            _ => None,
-        };
-        let free = limit.saturating_sub(held);
-        match self.stop {
-            Some(_) => 0,
-            None if unapproved => free.min(limit.saturating_sub(given)),
-            None => free,
-        }
-    }
-
-    /// What is said of it. It is wrong only where it does not go on by itself for a reason that its user may not know.
-    fn fault(&self) -> Fault {
-        let Self { all, done, updating, failed, away, waiting, without, left: _, stop } = self;
-        let left = all.saturating_sub(*done);
-        let mut text = format!("{ROLLOUT}{done} of {all} clusters have it");
-        let mut add = |count: usize, what: &str, which: &[ClusterRef]| {
-            if count > 0 {
-                let which = if which.is_empty() { String::new() } else { format!(" ({})", few(", ", which)) };
-                text.push_str(&format!(", {count} {what}{which}"));
-            }
-        };
-        add(updating.len(), "are being updated", updating);
-        add(failed.len(), "failed", failed);
-        add(*waiting, "wait for their turn", &[]);
-        add(away.len(), "are passed over, paused or away", away);
-        let fault = match stop {
-            None => Fault::note(text),
-            Some(stop) => {
-                text.push_str("; ");
-                text.push_str(&stop.to_string());
-                if stop.is_wrong() { Fault::new(text) } else { Fault::note(text) }
-            }
-        };
-        fault.left(left).waiting(without.clone())
-    }
-}
-
-// === impl Stop ===
-
-impl Stop {
-    fn is_wrong(&self) -> bool {
-        matches!(self, Self::Budget(_) | Self::Failed)
-    }
-}
-
-impl std::fmt::Display for Stop {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Asked => f.write_str("it was stopped: to go on, take the annotation sluice.dev/rollout-stop off"),
-            Self::Budget(budget) => write!(
-                f,
-                "it goes to no more clusters, since it failed on more than the {budget} of sluice.dev/rollout-failure-budget: mend what it deploys, or those clusters"
-            ),
-            Self::Failed => f.write_str(
-                "it goes to no more clusters, since those where it failed are as many as spec.maxUpdate allows at a time: mend what it deploys, or those clusters, or allow some to fail by sluice.dev/rollout-failure-budget",
-            ),
-            Self::Approval(called) => {
-                write!(f, "the first clusters have it: to go on, set sluice.dev/rollout-approve: {called:?}")
-            }
-        }
     }
 }
 

@@ -8,6 +8,7 @@ use sluice_protocol::rows::{Cause, UNRENDERED};
 use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{Body, Fault, JournalEntry, Line, Meta, Publish, Step, Subject};
 
+use super::held_back::HeldBack;
 use super::outgoing::STAGE;
 use super::words::{unsupported, without_effect};
 use super::{Effect, Renderer};
@@ -124,7 +125,8 @@ impl Renderer {
         let hidden = secret && self.is_dry_run(cause);
         let Sorted { mut rows, mut places, unrendered, mut failed } =
             self.sorted(cause, &rendered.id, renditions, (secret, hidden))?;
-        for place in self.hold_back(cause, rendered, &mut rows, time, step) {
+        let HeldBack { places: held_back, metas } = self.hold_back(cause, rendered, &mut rows, time, step);
+        for place in held_back {
             // What is there stays until it has its turn.
             if !self.planning.ledger.has(cause, &place) {
                 places.remove(&place);
@@ -143,7 +145,7 @@ impl Renderer {
         self.hold_up(cause, &mut places, time, step);
         let stale = self.planning.ledger.set(cause, places, step.now);
         self.empty(cause, emptied, time, step)?;
-        self.publish_rows(cause, &rendered.id, rows, time, step);
+        self.publish_rows(cause, &rendered.id, (rows, &metas), time, step);
         for cluster in unrendered {
             step.publish(self.row(cause, &cluster, &rendered.id, UNRENDERED.into(), time));
         }
@@ -193,7 +195,7 @@ impl Renderer {
         &self,
         cause: &Cause,
         profile: &ProfileId,
-        rows: Vec<(ClusterRef, RowBody)>,
+        (rows, metas): (Vec<DestinationRow>, &BTreeMap<ClusterRef, Meta>),
         time: i64,
         step: &mut Step<Effect>,
     ) {
@@ -204,6 +206,10 @@ impl Renderer {
                 line = line.because_of(&event.cluster, time);
             }
             let row = self.row(cause, &cluster, profile, body.bytes, time).secret(body.secret);
+            let row = match metas.get(&cluster) {
+                Some(meta) => row.meta(meta.clone()),
+                None => row,
+            };
             step.publish(row.line(Line::Change(line)));
         }
     }

@@ -1,13 +1,15 @@
 //! What goes to few clusters at a time.
 
-use sluice_api::Digest;
-use sluice_api::model::{Approval, Cluster};
-use sluice_protocol::Step;
+use sluice_api::model::{Approval, Rollout};
+use sluice_api::{ClusterRef, Digest};
 use sluice_protocol::rows::Cause;
+use sluice_protocol::{Meta, Step};
 
+use super::held_back::HeldBack;
+use super::rollbacks::Back;
 use super::{Effect, Renderer};
-use crate::planning::rollouts::Candidate;
-use crate::planning::row_ledger::Place;
+use crate::planning::rollbacks::Content;
+use crate::planning::rollouts::{Candidate, NewRow, Turn};
 use crate::rendering::part::PolicySource;
 use crate::rendering::rendered::Rendered;
 use crate::rendering::row::DestinationRow;
@@ -22,46 +24,81 @@ impl Renderer {
         rows: &mut Vec<DestinationRow>,
         time: i64,
         step: &mut Step<Effect>,
-    ) -> Vec<Place> {
+    ) -> HeldBack {
         let common = self.knowledge.common(cause).ok().filter(|_| !self.planning.rollouts.is_off());
         let Some(rollout) = common.and_then(|common| common.rollout.clone()) else {
             self.planning.rollouts.forget(cause);
-            return Vec::new();
+            return HeldBack::default();
         };
-        let clusters = self.knowledge.catalog.fleet.clusters();
-        let now = step.now;
-        let is_away = |cluster: &Cluster| cluster.pause.at(now).is_some() || cluster.is_down();
-        let (mut candidates, mut turns) = (Vec::with_capacity(rows.len()), None::<i64>);
-        for (cluster, body) in rows.iter().filter(|(cluster, _)| !cluster.is_management()) {
-            let row = self.row(cause, cluster, &rendered.id, body.bytes.clone(), time).secret(body.secret);
-            let registered = clusters.get(cluster);
-            let pause = registered.and_then(|registered| registered.pause.next(now));
-            turns = turns.into_iter().chain(pause).min();
-            candidates.push(Candidate {
-                row: step.digest(&row),
-                is_away: registered.is_none_or(|cluster| is_away(cluster)),
-                cluster: cluster.clone(),
-            });
-        }
         let called = match rollout.approval {
-            Approval::NotNeeded => String::new(),
-            Approval::Of(_) => self.called(rendered),
+            Approval::NotNeeded if !rollout.goes_back => String::new(),
+            _ => self.called(rendered),
         };
+        let content = self.content(cause, rendered, &rollout, &called, (rows, step.now));
+        let (candidates, turns) = self.candidates(cause, rendered, (rows, content.as_ref()), time, step);
         let mut turn = self.planning.rollouts.turn(&rollout, &rendered.id, &candidates, &called, step.steady);
         // Who is passed over may be back by itself.
-        turns.into_iter().for_each(|at| turn.wake_at(step.steady.saturating_add(at - now)));
-        let waits = |place: &Place| !place.0.is_management() && !turn.go.contains(&place.0);
-        let place = |(cluster, _): &DestinationRow| (cluster.clone(), rendered.id.clone());
-        let held_back = rows.iter().map(place).filter(waits).collect();
-        rows.retain(|row| !waits(&place(row)));
+        turns.into_iter().for_each(|at| turn.wake_at(step.steady.saturating_add(at - step.now)));
+        if let Some(content) = &content {
+            turn.progress.name(content.names());
+            let back = Back { cause, rendered, rollout: &rollout, candidates: &candidates, content };
+            if let Some(held_back) = self.go_back(&back, &turn.progress, rows, time, step) {
+                return held_back;
+            }
+        }
         let go = candidates.into_iter().filter(|candidate| turn.go.contains(&candidate.cluster));
-        let go = go.map(|candidate| ((candidate.cluster, rendered.id.clone()), candidate.row)).collect();
-        if self.planning.rollouts.give(cause, &rollout, go) {
+        let go: Vec<_> = go.map(|one| ((one.cluster, rendered.id.clone()), one.row, one.staged)).collect();
+        let held_back = HeldBack::of(&rendered.id, rows, &go);
+        self.give(cause, &rollout, (go, turn), step);
+        held_back
+    }
+
+    /// Those rows go out, and so far it is.
+    pub(super) fn give(
+        &mut self,
+        cause: &Cause,
+        rollout: &Rollout,
+        (rows, turn): (Vec<NewRow>, Turn),
+        step: &mut Step<Effect>,
+    ) {
+        if self.planning.rollouts.give(cause, rollout, rows) {
             step.hear_when_stored();
         }
         self.planning.rollouts.set(cause, Some(turn));
         self.planning.rollouts.next().into_iter().for_each(|at| step.wake_at_steady(at));
-        held_back
+    }
+
+    /// The clusters that should get a row, and when one of them may be back by itself.
+    fn candidates(
+        &self,
+        cause: &Cause,
+        rendered: &Rendered,
+        (rows, content): (&[DestinationRow], Option<&Content>),
+        time: i64,
+        step: &Step<Effect>,
+    ) -> (Vec<Candidate>, Option<i64>) {
+        let (mut candidates, mut turns) = (Vec::with_capacity(rows.len()), None::<i64>);
+        for (cluster, body) in rows.iter().filter(|(cluster, _)| !cluster.is_management()) {
+            let place = (cluster.clone(), rendered.id.clone());
+            let row = self.row(cause, cluster, &rendered.id, body.bytes.clone(), time).secret(body.secret);
+            let staged = content.map(|content| self.planning.rollouts.staged(&place, content));
+            let row = match &staged {
+                Some(staged) => row.meta(Meta::Staged(staged.clone())),
+                None => row,
+            };
+            let registered = self.knowledge.catalog.fleet.clusters().get(cluster);
+            let pause = registered.and_then(|registered| registered.pause.next(step.now));
+            turns = turns.into_iter().chain(pause).min();
+            let (row, is_away) = (step.digest(&row), self.is_away(cluster, step.now));
+            candidates.push(Candidate { cluster: cluster.clone(), row, is_away, staged });
+        }
+        (candidates, turns)
+    }
+
+    /// Whether nothing is done on a cluster at present.
+    pub(super) fn is_away(&self, cluster: &ClusterRef, now: i64) -> bool {
+        let registered = self.knowledge.catalog.fleet.clusters().get(cluster);
+        registered.is_none_or(|cluster| cluster.pause.at(now).is_some() || cluster.is_down())
     }
 
     /// What that is called which its users have written. What templates read besides is not in it: it changes by itself.

@@ -37,6 +37,7 @@ mod pulling;
 mod random;
 mod redeploy;
 mod resources;
+mod rollbacks;
 mod rollouts;
 mod secrecy;
 mod secrets;
@@ -58,6 +59,8 @@ struct Fixture {
     now: i64,
     wake: Option<i64>,
     rows: BTreeMap<String, Option<Desired>>,
+    /// The newest row of each place, as it was published.
+    published: BTreeMap<String, Publish>,
     /// What the newest tombstones say, where they do not count at once.
     departures: BTreeMap<String, String>,
     log: Vec<String>,
@@ -203,6 +206,7 @@ impl Fixture {
             renderer: Renderer::new(config),
             now: 1_000_000,
             wake: None,
+            published: BTreeMap::new(),
             rows: BTreeMap::new(),
             departures: BTreeMap::new(),
             log: Vec::new(),
@@ -297,6 +301,11 @@ impl Fixture {
                     self.log.push(format!("?{}", cluster.name));
                     continue;
                 }
+                Body::Value(bytes) if bytes.starts_with(br#"{"goBack""#) => {
+                    self.log.push(format!("<{}", cluster.name));
+                    self.published.insert(key, row);
+                    continue;
+                }
                 Body::Value(bytes) => Some(serde_json::from_slice::<Desired>(bytes).unwrap()),
                 Body::Tombstone => None,
             };
@@ -308,6 +317,7 @@ impl Fixture {
                 names.extend(departure.unregistered.then_some("unregistered"));
                 self.departures.insert(key.clone(), names.join(" "));
             }
+            self.published.insert(key.clone(), row);
             self.rows.insert(key, value);
         }
         for effect in effects {

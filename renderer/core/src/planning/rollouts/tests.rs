@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use sluice_api::model::Portion;
+use sluice_api::model::{Approval, Portion};
 
 use super::*;
 
@@ -28,8 +28,12 @@ fn row(version: u8) -> Digest {
 }
 
 fn candidates(count: usize, version: u8, away: &[usize]) -> Vec<Candidate> {
-    let one =
-        |index| Candidate { cluster: cluster(index), row: row(version), is_away: away.contains(&index) };
+    let one = |index| Candidate {
+        cluster: cluster(index),
+        row: row(version),
+        is_away: away.contains(&index),
+        staged: None,
+    };
     (0..count).map(one).collect()
 }
 
@@ -41,6 +45,8 @@ fn rollout(count: usize) -> Rollout {
         deadline: 1_000,
         approval: Approval::NotNeeded,
         is_stopped: false,
+        goes_back: false,
+        undo: String::new(),
     }
 }
 
@@ -48,7 +54,7 @@ fn rollout(count: usize) -> Rollout {
 fn deployed(count: usize) -> Rollouts {
     let mut rollouts = Rollouts::default();
     for index in 0..count {
-        rollouts.found(place(index), row(OLD));
+        rollouts.found(place(index), row(OLD), None);
         rollouts.said(index, OLD, State::Provisioned, 0);
     }
     rollouts
@@ -74,10 +80,9 @@ impl Rollouts {
         let turn = self.turn(rollout, &profile(), candidates, "called", now);
         let given = candidates.iter().filter(|candidate| turn.go.contains(&candidate.cluster));
         let rows: Vec<_> =
-            given.map(|candidate| ((candidate.cluster.clone(), profile()), candidate.row)).collect();
-        let is_new =
-            |(place, row): &&(Place, Digest)| self.rows.get(place).is_none_or(|given| given.row != *row);
-        let new: Vec<_> = rows.iter().filter(is_new).map(|((cluster, _), _)| cluster.name.clone()).collect();
+            given.map(|candidate| ((candidate.cluster.clone(), profile()), candidate.row, None)).collect();
+        let is_new = |(place, row, _): &&NewRow| self.rows.get(place).is_none_or(|given| given.row != *row);
+        let new: Vec<_> = rows.iter().filter(is_new).map(|((cluster, _), ..)| cluster.name.clone()).collect();
         assert_eq!(self.give(&cause(), rollout, rows), !new.is_empty());
         self.set(&cause(), Some(turn));
         new
@@ -125,7 +130,7 @@ fn what_is_said_of_another_row_counts_for_nothing() {
 #[test]
 fn a_successor_goes_on_with_those_who_have_it_already() {
     let mut rollouts = deployed(4);
-    rollouts.found(place(2), row(1));
+    rollouts.found(place(2), row(1), None);
     assert!(rollouts.go(&rollout(1), &candidates(4, 1, &[]), 1).is_empty());
     rollouts.said(2, 1, State::Provisioned, 2);
     assert_eq!(rollouts.go(&rollout(1), &candidates(4, 1, &[]), 2), ["c00"]);

@@ -4,33 +4,33 @@ use sluice_protocol::rows::{State, Status};
 
 use super::*;
 
-fn profile(max_update: Value) -> Value {
+pub(super) fn profile(max_update: Value) -> Value {
     json!({"kind": "ClusterProfile", "metadata": {"name": "p"}, "spec": {
         "clusterSelector": {"matchExpressions": [{"key": "in", "operator": "Exists"}]},
         "maxUpdate": max_update,
         "policyRefs": [{"kind": "ConfigMap", "namespace": "default", "name": "plain"}]}})
 }
 
-fn plain(mark: &str) -> Value {
+pub(super) fn plain(mark: &str) -> Value {
     let text = format!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: x}}\ndata: {{names: own, mark: \"{mark}\"}}\n"
     );
     json!({"kind": "ConfigMap", "metadata": {"namespace": "default", "name": "plain"}, "data": {"a.yaml": text}})
 }
 
-fn annotated(mut object: Value, key: &str, value: &str) -> Value {
+pub(super) fn annotated(mut object: Value, key: &str, value: &str) -> Value {
     object["metadata"]["annotations"] = json!({key: value});
     object
 }
 
-const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+pub(super) const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
-fn registered(name: &str) -> Value {
+pub(super) fn registered(name: &str) -> Value {
     registration(name, json!({"in": "yes"}))
 }
 
 /// Four clusters, and this profile.
-fn mk_fixture(profile: Value) -> Fixture {
+pub(super) fn mk_fixture(profile: Value) -> Fixture {
     let clusters = NAMES.map(registered).into_iter();
     let mut fixture = Fixture::new(clusters.chain([profile, plain("1")]).collect());
     fixture.ready(&[]);
@@ -69,7 +69,7 @@ impl Fixture {
     }
 }
 
-fn subject(name: &str) -> Subject {
+pub(super) fn subject(name: &str) -> Subject {
     Subject::Desired {
         shard: Shard::FIRST,
         cluster: cluster(name),
@@ -78,7 +78,7 @@ fn subject(name: &str) -> Subject {
     }
 }
 
-fn status_row(name: &str, status: &Status) -> Row {
+pub(super) fn status_row(name: &str, status: &Status) -> Row {
     let subject = Subject::Status {
         shard: Shard::FIRST,
         cluster: cluster(name),
