@@ -221,8 +221,9 @@ async fn clusters(client: &Client, tasks: &Tasks) -> Result<Vec<ClusterFacts>, S
     .await?;
     let found = feed.values().into_iter().map(|access| async move {
         let name = access.cluster.path();
-        // The identity of agents and deployers is not that of who asks.
-        let kubeconfig = match access.kubeconfig.filter(|_| access.trust != Trust::Identity) {
+        // The identity of agents and deployers is not that of who asks, and nobody reaches one that pulls.
+        let is_reached = access.trust != Trust::Identity && !access.pulls;
+        let kubeconfig = match access.kubeconfig.filter(|_| is_reached) {
             None => return None,
             Some(Err(why)) => return Some(ClusterFacts { name, ends: Vec::new(), server: Err(why) }),
             Some(Ok(kubeconfig)) => kubeconfig,
