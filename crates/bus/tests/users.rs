@@ -313,10 +313,10 @@ async fn nobody_hears_what_is_meant_for_others() {
         ("$JS.API.STREAM.INFO.STATUS".to_owned(), ""),
         ("$JS.API.STREAM.LIST".to_owned(), ""),
         ("journal.matcher.matched".to_owned(), "pi"),
-        ("members.matcher.x".to_owned(), "ma"),
-        ("members.renderer.x".to_owned(), "ra"),
-        ("members.agent.x".to_owned(), "a"),
-        (format!("members.agent-{SECOND}.x"), "a"),
+        ("members.matcher.x".to_owned(), "mad"),
+        ("members.renderer.x".to_owned(), "rad"),
+        ("members.agent.x".to_owned(), "ad"),
+        (format!("members.agent-{SECOND}.x"), "ad"),
         ("$JS.EVENT.ADVISORY.STREAM.CREATED.X".to_owned(), "1amrdpi"),
     ];
     let mut hearing = Vec::new();
