@@ -341,7 +341,8 @@ fn the_fence_rows_of_a_table_are_found_in_its_first_stream() {
         (Table::Changes, "sveltos:a/b", "changes.00.*.~owner"),
         (Table::Reports, "03", "reports.00.~owner.*"),
         (Table::Desired, "03", "desired.00.~owner.*"),
-        (Table::Status, "03", "status.*.~owner.*"),
+        (Table::Status, "03", "status.*.*.*"),
+        (Table::Status, "sveltos:a/b", "status.*.*.*"),
     ] {
         assert_eq!(Subject::fences(table), filter);
         let tokens = |text: &str| text.split('.').map(str::to_owned).collect::<Vec<_>>();
