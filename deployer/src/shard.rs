@@ -1,6 +1,6 @@
 //! One task for each shard of `desired`.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use kube::Client;
 use sluice_api::ClusterRef;
@@ -47,8 +47,8 @@ pub(crate) struct Outside {
     pub(crate) renewed: watch::Receiver<u64>,
     pub(crate) projector: Projector,
     pub(crate) events: Events,
-    /// Which deployers that are in their clusters are heard.
-    heard: OwnAgents,
+    /// Which deployers that are in their clusters are heard, once a cluster pulls.
+    heard: Arc<OnceLock<OwnAgents>>,
 }
 
 /// How a deployer works.
@@ -81,7 +81,7 @@ pub async fn run(
             renewed,
             events: Events::start(&context, management.clone()),
             projector: Projector::start(&context, management, "sluice-deployer"),
-            heard: shown::listen(&context.bus),
+            heard: Arc::default(),
         }),
         only: None,
         turns: Turns::default(),
@@ -232,10 +232,11 @@ fn outside(
         let projector = outside.projector.clone();
         tasks
             .keep(Kept::Shown, move || shown::project(bus.clone(), shard, others.clone(), projector.clone()));
+        let heard = outside.heard.get_or_init(|| shown::listen(&shared.context.bus)).clone();
         let (others, reporter) = (serves.others.clone(), reporter.clone());
         tasks.keep(Kept::Heard, move || {
-            let (heard, projector) = (outside.heard.clone(), outside.projector.clone());
-            shown::tell_silent(heard, others.clone(), projector, reporter.clone())
+            let projector = outside.projector.clone();
+            shown::tell_silent(heard.clone(), others.clone(), projector, reporter.clone())
         });
     }
     outlets

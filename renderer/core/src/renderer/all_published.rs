@@ -40,7 +40,7 @@ impl Renderer {
             return step.wake_at_steady(next);
         }
         self.outgoing.all_published = AllPublished::Said;
-        self.tell_pulling(step);
+        self.tell_all_pulling(step);
         for (shard, incarnation) in Shard::all(self.config.shards).zip(&self.config.outputs) {
             let subject = Subject::AllDesired { shard, origin: self.config.shard };
             let said = Meta::Complete(Complete::of_all(*incarnation, Revision::NONE));
@@ -48,31 +48,37 @@ impl Renderer {
         }
     }
 
+    /// Says the same to the deployers that are in their clusters, and takes back what a former owner said to those that are not any more.
+    fn tell_all_pulling(&mut self, step: &mut Step<Effect>) {
+        let clusters = self.knowledge.catalog.fleet.clusters().keys();
+        let all: BTreeSet<ClusterRef> = clusters.chain(self.outgoing.told.keys()).cloned().collect();
+        all.iter().for_each(|cluster| self.tell_pulling(cluster, step));
+    }
+
     // D-0213: a cluster that pulls has a deployer of its own.
-    /// Says the same to the deployers that are in their clusters, which read nothing but what is for these.
-    pub(super) fn tell_pulling(&mut self, step: &mut Step<Effect>) {
+    /// The same for one cluster: the deployer in it reads nothing but what is for this one.
+    pub(super) fn tell_pulling(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         if !matches!(self.outgoing.all_published, AllPublished::Said) {
             return;
         }
-        let clusters = self.knowledge.catalog.fleet.clusters().values();
-        let pulling: BTreeSet<ClusterRef> =
-            clusters.filter(|cluster| cluster.pulls).map(|cluster| cluster.id.clone()).collect();
+        let pulls = self.knowledge.catalog.fleet.clusters().get(cluster).is_some_and(|known| known.pulls);
         let Config { shards, shard: origin, outputs, .. } = &self.config;
-        let subject = |cluster: &ClusterRef| {
-            let (shard, cluster) = (cluster_shard(cluster, *shards), cluster.clone());
-            Subject::Complete { table: Table::Desired, shard, cluster, origin: Some(*origin) }
+        let shard = cluster_shard(cluster, *shards);
+        let subject = || Subject::Complete {
+            table: Table::Desired,
+            shard,
+            cluster: cluster.clone(),
+            origin: Some(*origin),
         };
-        for (gone, _) in self.outgoing.told.extract_if(.., |cluster, _| !pulling.contains(cluster)) {
-            step.publish(Publish::new(subject(&gone), Body::Tombstone, 0));
-        }
-        for cluster in pulling {
-            let subject = subject(&cluster);
-            // One that is there already may be of another life of the stream.
-            if self.outgoing.told.insert(cluster, Told::Now) != Some(Told::Now) {
-                let incarnation = outputs.get(subject.shard().index()).copied().unwrap_or_default();
-                let said = Meta::Complete(Complete::of_all(incarnation, Revision::NONE));
-                step.publish(Publish::new(subject, Body::value([]), 0).meta(said).after_all());
+        if !pulls {
+            if self.outgoing.told.remove(cluster).is_some() {
+                step.publish(Publish::new(subject(), Body::Tombstone, 0));
             }
+        } else if self.outgoing.told.insert(cluster.clone(), Told::Now) != Some(Told::Now) {
+            // What a former owner said may be of another life of the stream.
+            let incarnation = outputs.get(shard.index()).copied().unwrap_or_default();
+            let said = Meta::Complete(Complete::of_all(incarnation, Revision::NONE));
+            step.publish(Publish::new(subject(), Body::value([]), 0).meta(said).after_all());
         }
     }
 }

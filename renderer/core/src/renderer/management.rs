@@ -75,14 +75,8 @@ impl Renderer {
         }
         self.decide_withdrawals(step);
         if moves {
-            self.moved(step);
+            self.review_departing(step);
         }
-    }
-
-    /// Others may be selected by now, or be registered.
-    fn moved(&mut self, step: &mut Step<Effect>) {
-        self.review_departing(step);
-        self.tell_pulling(step);
     }
 
     /// What was made of the events of a source that is gone stays until its trigger goes, or names one that is there: it may be this
@@ -120,6 +114,7 @@ impl Renderer {
             self.rebind(cluster, step);
             self.refresh_cluster(cluster, step);
         }
+        self.tell_pulling(cluster, step);
         let crossing = self.knowledge.triggers_where(|trigger| {
             trigger.destination_selector.is_some() || trigger.destination_cluster.is_some()
         });
