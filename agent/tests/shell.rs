@@ -25,19 +25,7 @@ async fn fleet(names: &[&str]) -> SimFleet {
 
 fn register(feed: &ClusterFeed, name: &str, kubeconfig: Result<String, String>) {
     let kubeconfig = Some(kubeconfig.map(Arc::from));
-    feed.put(
-        cluster(name),
-        Access {
-            cluster: cluster(name),
-            kubeconfig,
-            trust: Trust::Registered { proxies: false },
-            paused: false,
-            pulls: false,
-            checks: None,
-            renewal: None,
-            farewell: None,
-        },
-    );
+    feed.put(cluster(name), Access::new(cluster(name), kubeconfig, Trust::Registered { proxies: false }));
 }
 
 /// All of these clusters, as they can be reached.

@@ -79,16 +79,7 @@ mod tests {
         let (sites, feed) = (Sites::default(), ClusterFeed::new());
         let (cluster, trust) = (ClusterRef::sveltos("default", "c"), Trust::Registered { proxies: false });
         let kubeconfig: Arc<str> = server.kubeconfig().into();
-        let access = Access {
-            cluster: cluster.clone(),
-            kubeconfig: Some(Ok(kubeconfig.clone())),
-            trust,
-            paused: false,
-            pulls: false,
-            checks: None,
-            renewal: None,
-            farewell: None,
-        };
+        let access = Access::new(cluster.clone(), Some(Ok(kubeconfig.clone())), trust);
         feed.put(cluster.clone(), access);
         let mut told = feed.subscribe();
         drop(told.try_recv());

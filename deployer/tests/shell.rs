@@ -48,19 +48,7 @@ impl Stand {
 
     fn register(&self, paused: bool) {
         let kubeconfig = Some(Ok(Arc::from(self.fleet.kubeconfig(&["c"]))));
-        self.feed.put(
-            cluster(),
-            Access {
-                cluster: cluster(),
-                kubeconfig,
-                trust: TRUST,
-                paused,
-                pulls: false,
-                checks: None,
-                renewal: None,
-                farewell: None,
-            },
-        );
+        self.feed.put(cluster(), Access { paused, ..Access::new(cluster(), kubeconfig, TRUST) });
     }
 
     /// The management cluster has the kinds in which people are shown something.
@@ -660,19 +648,7 @@ async fn a_registered_kubeconfig_runs_no_program() {
     let (place, folder) = (Stand::start().await, tempfile::tempdir().unwrap());
     let trace = folder.path().join("trace");
     let kubeconfig = Some(Ok(running(&trace)));
-    place.feed.put(
-        cluster(),
-        Access {
-            cluster: cluster(),
-            kubeconfig,
-            trust: TRUST,
-            paused: false,
-            pulls: false,
-            checks: None,
-            renewal: None,
-            farewell: None,
-        },
-    );
+    place.feed.put(cluster(), Access::new(cluster(), kubeconfig, TRUST));
     place
         .deploy(async |bus| {
             let mut problems = problem_feed(bus, CancellationToken::new()).subscribe();
@@ -691,19 +667,7 @@ async fn a_registered_kubeconfig_runs_no_program() {
 async fn a_kubeconfig_that_cannot_be_used_is_a_problem_until_it_can() {
     let place = Stand::start().await;
     let broken = Some(Ok(Arc::from("clusters: 1")));
-    place.feed.put(
-        cluster(),
-        Access {
-            cluster: cluster(),
-            kubeconfig: broken,
-            trust: TRUST,
-            paused: false,
-            pulls: false,
-            checks: None,
-            renewal: None,
-            farewell: None,
-        },
-    );
+    place.feed.put(cluster(), Access::new(cluster(), broken, TRUST));
     place
         .deploy(async |bus| {
             let mut problems = problem_feed(bus, CancellationToken::new()).subscribe();
@@ -723,16 +687,7 @@ fn renewing(place: &Stand, option: Value) -> (Value, Access) {
         "metadata": {"namespace": "default", "name": "c"}, "spec": {"tokenRequestRenewalOption": option}});
     let renewal = Cluster::read(&Arc::new(object.clone())).unwrap().renewal;
     let kubeconfig = Some(Ok(Arc::from(place.fleet.kubeconfig(&["c"]))));
-    let access = Access {
-        cluster: cluster(),
-        kubeconfig,
-        trust: TRUST,
-        paused: false,
-        pulls: false,
-        checks: None,
-        renewal,
-        farewell: None,
-    };
+    let access = Access { renewal, ..Access::new(cluster(), kubeconfig, TRUST) };
     (object, access)
 }
 

@@ -9,6 +9,7 @@ pub mod fleet;
 pub mod installed;
 pub mod mistakes;
 mod mounts;
+pub mod own_way;
 pub mod scenario;
 pub mod survival;
 pub mod taken_over;

@@ -2,41 +2,15 @@
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sluice_api::{Gvk, object};
 use sluice_e2e::fleet::Fleet;
+use sluice_e2e::own_way::{addons, registration, unregistered, wait};
 use sluice_e2e::scenario::MANAGEMENT;
 use sluice_e2e::survival::service;
 use sluice_testbed::{Launch, Options, PULLER, Replica, Stack, manifests};
-
-/// Waits until this is so.
-async fn until(what: &str, stack: &Stack, mut is_so: impl AsyncFnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !is_so().await {
-        if Instant::now() > deadline {
-            let logs: String = stack.replicas().values().map(|replica| replica.log_end()).collect();
-            let inside = ["agent", "deployer"].map(|stage| {
-                let path = stack.dir().join(format!("inside-{stage}-1.log"));
-                std::fs::read_to_string(path).unwrap_or_default()
-            });
-            panic!("in vain: {what}\n{logs}\n{}", inside.join("\n"));
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-}
-
-fn registration(name: &str, spec: &Value) -> Value {
-    json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster", "spec": spec,
-        "metadata": {"name": name, "namespace": "default", "labels": {manifests::CLUSTER_LABEL: "true"}}})
-}
-
-/// How many add-ons a cluster has.
-async fn policies(fleet: &Fleet, cluster: &str) -> usize {
-    let policy = Gvk::new("networking.k8s.io", "v1", "NetworkPolicy");
-    fleet.members[cluster].client.list(&policy).await.unwrap().len()
-}
 
 /// What the management cluster shows of add-ons on the cluster that pulls.
 async fn summaries(fleet: &Fleet) -> Vec<Value> {
@@ -84,8 +58,7 @@ async fn a_cluster_that_pulls_needs_the_bus_alone_and_catches_up_when_it_was_cut
     };
     let stack = Stack::start(dir.path(), options).await.unwrap();
     let fleet = Fleet::of_kubeconfig(&std::fs::read_to_string(stack.kubeconfig()).unwrap()).await.unwrap();
-    let cluster = fleet.members.keys().next().unwrap().clone();
-    let context = stack.clusters().iter().find(|context| context.name != MANAGEMENT).unwrap();
+    let (cluster, context) = unregistered(&stack, &fleet).await.unwrap();
     let kubeconfig = dir.path().join("inside.yaml");
     let server = format!("http://{}{}", context.authority, context.prefix);
     let text = json!({"apiVersion": "v1", "kind": "Config", "current-context": "c",
@@ -94,15 +67,6 @@ async fn a_cluster_that_pulls_needs_the_bus_alone_and_catches_up_when_it_was_cut
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]});
     std::fs::write(&kubeconfig, text.to_string()).unwrap();
 
-    // Nobody outside has a kubeconfig of it.
-    let (namespace, name) = cluster.split_once('/').unwrap();
-    let secret = json!({"apiVersion": "v1", "kind": "Secret",
-        "metadata": {"name": format!("{name}-sveltos-kubeconfig"), "namespace": namespace}});
-    fleet.delete(MANAGEMENT, &secret).await.unwrap();
-    fleet.delete(MANAGEMENT, &registration(name, &json!({}))).await.unwrap();
-    for (_, object) in manifests::management() {
-        fleet.apply(MANAGEMENT, &object).await.unwrap();
-    }
     let pulls = |paused: bool| registration(PULLER, &json!({"pullMode": true, "paused": paused}));
     fleet.apply(MANAGEMENT, &pulls(false)).await.unwrap();
     let mut within: Vec<Replica> = (1..=2)
@@ -113,37 +77,37 @@ async fn a_cluster_that_pulls_needs_the_bus_alone_and_catches_up_when_it_was_cut
         fleet.members[&cluster].client.apply(&service(name, manifests::EACH, 80)).await.unwrap();
     };
     put("web").await;
-    until("the add-on is there", &stack, async || policies(&fleet, &cluster).await == 1).await;
+    wait("the add-on is there", &stack, async || addons(&fleet, &cluster).await == 1).await;
     let is_shown = |all: Vec<Value>| {
         let is_there = |one: &Value| one["status"]["featureSummaries"][0]["status"] == "Provisioned";
         all.len() == 1 && all.iter().all(is_there)
     };
-    until("people see it", &stack, async || is_shown(summaries(&fleet).await)).await;
+    wait("people see it", &stack, async || is_shown(summaries(&fleet).await)).await;
 
     // The half of them may end at any time.
     within.iter_mut().filter(|replica| replica.name().ends_with("-1")).for_each(|replica| {
         replica.process().kill().unwrap();
     });
     put("shop").await;
-    until("the second add-on is there", &stack, async || policies(&fleet, &cluster).await == 2).await;
+    wait("the second add-on is there", &stack, async || addons(&fleet, &cluster).await == 2).await;
 
     // A pause is obeyed.
     fleet.apply(MANAGEMENT, &pulls(true)).await.unwrap();
     tokio::time::sleep(Duration::from_secs(2)).await;
     put("late").await;
     tokio::time::sleep(Duration::from_secs(3)).await;
-    assert_eq!(policies(&fleet, &cluster).await, 2, "it is paused");
+    assert_eq!(addons(&fleet, &cluster).await, 2, "it is paused");
     fleet.apply(MANAGEMENT, &pulls(false)).await.unwrap();
-    until("the third add-on is there", &stack, async || policies(&fleet, &cluster).await == 3).await;
+    wait("the third add-on is there", &stack, async || addons(&fleet, &cluster).await == 3).await;
 
     // It is cut off, keeps all that it has, and catches up.
     within.clear();
     fleet.delete(&cluster, &service("web", manifests::EACH, 80)).await.unwrap();
     put("new").await;
     tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!(policies(&fleet, &cluster).await, 3, "nobody reaches it");
+    assert_eq!(addons(&fleet, &cluster).await, 3, "nobody reaches it");
     let is = async |word: &str| status(&fleet).await["connectionStatus"] == word;
-    until("its silence is told", &stack, async || is("Down").await).await;
+    wait("its silence is told", &stack, async || is("Down").await).await;
     assert!(status(&fleet).await["agentLastReportTime"].is_string());
     within.extend(["agent", "deployer"].map(|stage| inside(&stack, stage, 1, &kubeconfig)));
     let names = async || {
@@ -157,12 +121,12 @@ async fn a_cluster_that_pulls_needs_the_bus_alone_and_catches_up_when_it_was_cut
         let names = names().await;
         names.len() == 3 && !names.iter().any(|name| name.contains("web"))
     };
-    until("it has caught up", &stack, caught_up).await;
-    until("it is not silent any more", &stack, async || is("Healthy").await).await;
-    until("people see that", &stack, async || summaries(&fleet).await.len() == 3).await;
+    wait("it has caught up", &stack, caught_up).await;
+    wait("it is not silent any more", &stack, async || is("Healthy").await).await;
+    wait("people see that", &stack, async || summaries(&fleet).await.len() == 3).await;
 
     // Without a registration it keeps what it has, and nothing is said of it.
     fleet.delete(MANAGEMENT, &pulls(false)).await.unwrap();
-    until("nothing is said of it", &stack, async || summaries(&fleet).await.is_empty()).await;
+    wait("nothing is said of it", &stack, async || summaries(&fleet).await.is_empty()).await;
     assert_eq!(names().await.len(), 3);
 }

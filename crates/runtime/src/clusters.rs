@@ -45,6 +45,14 @@ pub struct Access {
     pub farewell: Farewell,
 }
 
+impl Access {
+    /// Reached like this, where the registration asks for nothing else.
+    pub fn new(cluster: ClusterRef, kubeconfig: Option<Result<Arc<str>, String>>, trust: Trust) -> Self {
+        let (paused, pulls) = (false, false);
+        Self { cluster, kubeconfig, trust, paused, pulls, checks: None, renewal: None, farewell: None }
+    }
+}
+
 /// Which registrations count, and what they may say.
 #[derive(Clone, Debug, Default)]
 pub struct Accepted {

@@ -83,22 +83,9 @@ fn of_pod(host: &str, port: &str) -> String {
 /// The access to the one cluster that a process is in, which follows from nothing else.
 pub fn own_access(cluster: &ClusterRef, kubeconfig: &str) -> ClusterFeed {
     let feed = ClusterFeed::new();
-    feed.put(cluster.clone(), access(cluster, Some(Ok(kubeconfig.into()))));
+    feed.put(cluster.clone(), Access::new(cluster.clone(), Some(Ok(kubeconfig.into())), Trust::Own));
     feed.set_synced();
     feed
-}
-
-fn access(cluster: &ClusterRef, kubeconfig: Option<Result<Arc<str>, String>>) -> Access {
-    Access {
-        cluster: cluster.clone(),
-        kubeconfig,
-        trust: Trust::Own,
-        paused: false,
-        pulls: true,
-        checks: None,
-        renewal: None,
-        farewell: None,
-    }
 }
 
 // D-0213: a cluster that pulls has a deployer of its own.
@@ -176,17 +163,19 @@ impl Registered {
     }
 
     fn access(&self, cluster: &ClusterRef, kubeconfig: &Arc<str>, now: i64) -> Option<Access> {
+        let access = |kubeconfig| Access::new(cluster.clone(), kubeconfig, Trust::Own);
         match self {
             Self::Unknown => None,
-            Self::Gone => Some(access(cluster, None)),
+            Self::Gone => Some(access(None)),
             Self::Pushed => {
                 let text = "its registration says nothing of spec.pullMode: true, so that it is served from outside; register it anew with that, or take this deployer away";
-                Some(access(cluster, Some(Err(text.to_owned()))))
+                Some(access(Some(Err(text.to_owned()))))
             }
             Self::Pulls(registered) => Some(Access {
                 paused: registered.pause.at(now).is_some(),
                 checks: registered.checks.clone(),
-                ..access(cluster, Some(Ok(kubeconfig.clone())))
+                pulls: true,
+                ..access(Some(Ok(kubeconfig.clone())))
             }),
         }
     }

@@ -268,10 +268,7 @@ impl Registration {
 }
 
 fn withdraw(id: &ClusterRef, feed: &ClusterFeed) {
-    let trust = Trust::Registered { proxies: false };
-    let (kubeconfig, checks, renewal, farewell) = (None, None, None, None);
-    let (cluster, paused, pulls) = (id.clone(), false, false);
-    feed.remove(id, Access { cluster, kubeconfig, trust, paused, pulls, checks, renewal, farewell });
+    feed.remove(id, Access::new(id.clone(), None, Trust::Registered { proxies: false }));
 }
 
 fn place(object: &Value) -> (String, String) {

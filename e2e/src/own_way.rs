@@ -1,0 +1,83 @@
+//! A cluster of a pipeline of processes that is registered anew, to be reached in a way of its own.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use sluice_api::Gvk;
+use sluice_testbed::{KubeContext, Stack, manifests};
+
+use crate::fleet::Fleet;
+use crate::scenario::MANAGEMENT;
+
+/// How long something may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(200);
+/// Lines of each log that are shown where something is waited for in vain.
+const LINES: usize = 12;
+
+/// Waits until this is so.
+///
+/// # Panics
+/// When it is not so within a minute; with the ends of all logs, also of processes that do not belong to the stack.
+pub async fn wait(what: &str, stack: &Stack, mut is_so: impl AsyncFnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so().await {
+        assert!(Instant::now() < deadline, "in vain: {what}\n{}", logs(stack.dir()));
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// The ends of all logs in a folder.
+fn logs(dir: &Path) -> String {
+    let mut all = String::new();
+    for path in std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        if path.extension().is_some_and(|extension| extension == "log")
+            && let Ok(text) = std::fs::read_to_string(&path)
+        {
+            let lines: Vec<&str> = text.lines().collect();
+            all.push_str(&format!("{}:\n", path.display()));
+            lines[lines.len().saturating_sub(LINES)..]
+                .iter()
+                .for_each(|line| all.push_str(&format!("{line}\n")));
+        }
+    }
+    all
+}
+
+/// A registration that the pipeline's profiles select.
+pub fn registration(name: &str, spec: &Value) -> Value {
+    json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "SveltosCluster", "spec": spec,
+        "metadata": {"name": name, "namespace": "default", "labels": {manifests::CLUSTER_LABEL: "true"}}})
+}
+
+/// How many add-ons a cluster has.
+///
+/// # Panics
+/// When it does not answer.
+pub async fn addons(fleet: &Fleet, cluster: &str) -> usize {
+    let policy = Gvk::new("networking.k8s.io", "v1", "NetworkPolicy");
+    let found = fleet.members[cluster].client.list(&policy).await;
+    found.unwrap_or_else(|error| panic!("{cluster}: {error:#}")).len()
+}
+
+/// Takes the kubeconfig and the registration of the only cluster away, and applies what users write. Its name, and how it is reached.
+///
+/// # Errors
+/// What the management cluster says.
+pub async fn unregistered(stack: &Stack, fleet: &Fleet) -> anyhow::Result<(String, KubeContext)> {
+    let is_managed = |context: &&KubeContext| context.name != MANAGEMENT;
+    let context = stack.clusters().iter().find(is_managed).cloned();
+    let (Some(context), Some(cluster)) = (context, fleet.members.keys().next().cloned()) else {
+        anyhow::bail!("there is no managed cluster");
+    };
+    let (namespace, name) = cluster.split_once('/').unwrap_or(("default", &cluster));
+    let secret = json!({"apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": format!("{name}-sveltos-kubeconfig"), "namespace": namespace}});
+    fleet.delete(MANAGEMENT, &secret).await?;
+    fleet.delete(MANAGEMENT, &registration(name, &json!({}))).await?;
+    for (_, object) in manifests::management() {
+        fleet.apply(MANAGEMENT, &object).await?;
+    }
+    Ok((cluster, context))
+}
