@@ -288,15 +288,13 @@ impl<C: Core> Owner<C> {
         let mut step = Step::at(now).with_key(self.config.digest_key.as_ref());
         f(&mut self.core, &mut step);
         debug_assert!(step.publishes.is_empty() || self.phase == Phase::Reading, "published before start");
-        let (waiting, hears) = (std::mem::take(&mut step.after_all), step.hears_when_stored);
+        let (waiting, hears) = (std::mem::take(&mut step.after_all), step.hears);
         self.early.take(step.left.iter());
         let parting = self.newer.tombstones_of(&step.parted, now.wall);
         let (publishes, effects, wake) = step.into_parts();
         parting.into_iter().chain(publishes).for_each(|row| self.take(row));
         waiting.into_iter().for_each(|effect| self.barriers.push(self.next_id, Barrier::Effect(effect)));
-        if hears {
-            self.barriers.push(self.next_id, Barrier::Heard);
-        }
+        (0..hears).for_each(|_| self.barriers.push(self.next_id, Barrier::Heard));
         commands.extend(effects.into_iter().map(Command::Effect));
         commands.extend(wake.map(Command::WakeAt));
         self.release_barriers(now, commands);

@@ -27,7 +27,8 @@ pub struct Step<E> {
     pub(super) left: Vec<Subject>,
     effects: Vec<E>,
     pub(super) after_all: Vec<E>,
-    pub(super) hears_when_stored: bool,
+    /// How often it wants to hear that everything is stored.
+    pub(super) hears: usize,
     wake: Option<i64>,
     /// What digests of secret rows are made with.
     key: Option<DigestKey>,
@@ -52,7 +53,7 @@ impl<E> Step<E> {
             left: Vec::new(),
             effects: Vec::new(),
             after_all: Vec::new(),
-            hears_when_stored: false,
+            hears: 0,
             wake: None,
             key: None,
         }
@@ -96,14 +97,15 @@ impl<E> Step<E> {
         self.after_all.push(effect);
     }
 
-    /// The core wants to hear when the server has everything that was published before, and in this step.
+    /// The core wants to hear when the server has everything that was published before, and in this step: once for each time that it
+    /// says so.
     pub fn hear_when_stored(&mut self) {
-        self.hears_when_stored = true;
+        self.hears += 1;
     }
 
-    /// Whether it wants to hear that.
-    pub fn is_hearing_when_stored(&self) -> bool {
-        self.hears_when_stored
+    /// How often it wants to hear that.
+    pub fn hears(&self) -> usize {
+        self.hears
     }
 
     /// The core wants a tick at `time`; the earliest asked for wins.

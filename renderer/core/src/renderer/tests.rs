@@ -284,7 +284,7 @@ impl Fixture {
     fn run(&mut self, f: impl FnOnce(&mut Renderer, &mut Step<Effect>)) {
         let mut step = Step::at(self.now);
         f(&mut self.renderer, &mut step);
-        if step.is_hearing_when_stored() {
+        for _ in 0..step.hears() {
             self.renderer.all_stored(&mut step);
         }
         let (rows, effects, wake) = step.into_parts();

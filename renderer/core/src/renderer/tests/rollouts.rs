@@ -316,3 +316,26 @@ fn what_waits_for_its_turn_on_a_cluster_that_is_back_stays() {
     }
     assert_eq!(fixture.marks(), "2222");
 }
+
+#[test]
+fn each_of_two_rollouts_that_begin_together_counts_its_own_time() {
+    let with = |name: &str| {
+        let mut profile = annotated(profile(json!(1)), "sluice.dev/rollout-failure-budget", "2");
+        profile["metadata"]["name"] = name.into();
+        profile
+    };
+    let clusters = NAMES.map(registered).into_iter();
+    let mut fixture = Fixture::new(clusters.chain([with("p"), with("q"), plain("1")]).collect());
+    fixture.ready(&[]);
+    let have = |fixture: &Fixture, profile: &str| {
+        NAMES
+            .iter()
+            .filter(|name| fixture.rows.get(&format!("{name}/{profile}")).is_some_and(Option::is_some))
+            .count()
+    };
+    assert_eq!(["p", "q"].map(|name| have(&fixture, name)), [1, 1]);
+    // Nobody says what becomes of them.
+    fixture.now += 600_000_001;
+    fixture.run(|renderer, step| renderer.tick(step));
+    assert_eq!(["p", "q"].map(|name| have(&fixture, name)), [2, 2]);
+}
