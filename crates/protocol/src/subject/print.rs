@@ -59,13 +59,7 @@ impl fmt::Display for Subject {
                 out.push_str("~complete.");
                 push_shard(&mut out, *origin);
             }
-            Self::Change { cluster, .. }
-            | Self::Report { cluster, .. }
-            | Self::Desired { cluster, .. }
-            | Self::Status { cluster, .. }
-            | Self::Shown { cluster, .. }
-            | Self::Mark { cluster, .. }
-            | Self::Complete { cluster, .. } => token::push(&mut out, &cluster.to_string()),
+            _ => self.cluster().into_iter().for_each(|cluster| token::push(&mut out, &cluster.to_string())),
         }
         self.push_rest(&mut out);
         f.write_str(&out)
