@@ -11,6 +11,7 @@ mod args;
 mod capabilities;
 mod cluster;
 mod leaving;
+mod tenants;
 mod watches;
 
 pub use args::Args;

@@ -16,6 +16,7 @@ use sluice_tasks::{End, Group, Kept, Tasks};
 use tokio::sync::mpsc;
 
 use crate::leaving::Leaving;
+use crate::tenants;
 
 /// After so many failures in a row everything else of the cluster does not wait for a kind.
 const GIVEN_UP: u32 = 3;
@@ -74,14 +75,22 @@ impl Watches {
     /// The watch goes on until what is returned is dropped.
     fn begin(&self, id: WatchId, spec: WatchSpec) -> Group {
         let task = self.tasks.group(&format!("{} {}", self.cluster, spec.scope.gvk));
-        let (client, config) = (self.client.clone(), config(&spec.scope));
+        let config = config(&spec.scope);
         let teller = Teller {
             id,
             cluster: self.cluster.clone(),
-            about: About::Watch(spec.scope.gvk.clone()),
+            about: About::Watch(spec.scope.gvk.clone()).seen_by(&spec.viewer),
+            viewer: spec.viewer.clone(),
             failures: 0,
             sender: self.sender.clone(),
             reporter: self.reporter.clone(),
+        };
+        let client = match tenants::client(&self.client, &spec.viewer) {
+            Ok(client) => client,
+            Err(error) => {
+                teller.give_up(&error);
+                return task;
+            }
         };
         task.keep(Kept::ClusterWatch, move || {
             let (client, spec, config, mut teller) =
@@ -106,6 +115,8 @@ struct Teller {
     cluster: ClusterRef,
     /// What problems are about.
     about: About,
+    /// As whom it watches.
+    viewer: String,
     /// In a row.
     failures: u32,
     sender: mpsc::UnboundedSender<ExternalInput>,
@@ -133,10 +144,21 @@ impl Teller {
         self.sender.send(input).is_ok()
     }
 
+    /// Nothing will ever be shown.
+    fn give_up(&self, error: &str) {
+        self.problem(error.to_owned());
+        // Who is not there any more does not wait either.
+        drop(self.sender.send(ExternalInput::Troubled(self.id)));
+    }
+
+    fn problem(&self, text: String) {
+        self.reporter.problem(Problem::open("agent", &self.cluster, self.about.clone(), text));
+    }
+
     fn trouble(&mut self, error: &str) -> bool {
         self.failures += 1;
-        let text = format!("{error}; it is tried again");
-        self.reporter.problem(Problem::open("agent", &self.cluster, self.about.clone(), text));
+        let remedy = tenants::remedy(error, &self.viewer);
+        self.problem(format!("{error}{remedy}; it is tried again"));
         // Now and then a server does not answer; who is told so again and again is not waited for.
         if self.failures == GIVEN_UP {
             return self.sender.send(ExternalInput::Troubled(self.id)).is_ok();
@@ -238,7 +260,8 @@ mod tests {
         let reporter = Reporter::new(&context, "c");
         let about = About::Watch(Gvk::new("", "v1", "ConfigMap"));
         let object_of = about.to_string();
-        let mut teller = Teller { id: ID, cluster, about, failures: 0, sender, reporter };
+        let mut teller =
+            Teller { id: ID, cluster, about, viewer: String::new(), failures: 0, sender, reporter };
         let trouble = || WatchEvent::Trouble("no answer".into());
         assert!(teller.tell(trouble()) && teller.tell(trouble()));
         assert!(told(&mut receiver).is_empty(), "now and then a server does not answer");

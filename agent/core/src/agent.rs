@@ -34,10 +34,8 @@ pub struct Agent {
     revision: Option<Revision>,
     wishes: Wishes,
     watches: BTreeMap<WatchSpec, Running>,
-    /// The watch that shows each object; no other one can.
-    shown: BTreeMap<ObjectKey, WatchId>,
     /// Rows on the bus that no watch has shown, or whose watch has ended.
-    unconfirmed: BTreeSet<ObjectKey>,
+    unconfirmed: BTreeSet<Sight>,
     events: Events,
     /// The newest revision of the interest that anything on the bus was made from.
     found: Revision,
@@ -50,11 +48,21 @@ pub struct Agent {
     leaves: bool,
 }
 
+/// An object as one viewer sees it: what a row of `changes` is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Sight {
+    /// As in [`WatchSpec::viewer`].
+    viewer: String,
+    object: ObjectKey,
+}
+
 struct Running {
     id: WatchId,
     listed: bool,
     /// Whether it cannot list, and is not waited for.
     troubled: bool,
+    /// What it shows, which no other watch of its viewer can.
+    shown: BTreeSet<ObjectKey>,
 }
 
 impl Agent {
@@ -67,7 +75,6 @@ impl Agent {
             revision: None,
             wishes: Wishes::new(),
             watches: BTreeMap::new(),
-            shown: BTreeMap::new(),
             unconfirmed: BTreeSet::new(),
             events: Events::default(),
             found: Revision::NONE,
@@ -89,14 +96,16 @@ impl Agent {
         for spec in ended {
             if let Some(watch) = self.watches.remove(&spec) {
                 step.effect(Effect::Unwatch(watch.id));
-                self.doubt_all(watch.id);
+                // What it showed may be shown by a new one: it is not withdrawn before that has listed.
+                self.unconfirmed
+                    .extend(watch.shown.into_iter().map(|object| Sight::of(&spec.viewer, object)));
             }
         }
         for spec in wanted {
             if !self.watches.contains_key(&spec) {
                 self.next_watch = self.next_watch.next();
                 step.effect(Effect::Watch(self.next_watch, spec.clone()));
-                self.watches.insert(spec, Running { id: self.next_watch, listed: false, troubled: false });
+                self.watches.insert(spec, Running::new(self.next_watch));
             }
         }
         let listens = self.wishes.values().flatten().any(|wish| wish.events);
@@ -115,10 +124,10 @@ impl Agent {
     /// for an interest row that will not come, and replace what a former owner made from any.
     fn leave(&mut self, revision: Revision, step: &mut Step<Effect>) {
         step.part_with(&self.config.cluster);
-        let shown = std::mem::take(&mut self.shown).into_keys();
-        let objects = shown.chain(std::mem::take(&mut self.unconfirmed)).chain(self.events.take_rows());
-        for object in objects {
-            step.publish(Publish::new(self.subject(object), Body::Tombstone, step.now).parting());
+        // Nobody asks for anything any more, so every watch has ended and what it showed is in doubt.
+        let events = self.events.take_rows().into_iter().map(Sight::of_event);
+        for sight in std::mem::take(&mut self.unconfirmed).into_iter().chain(events) {
+            step.publish(Publish::new(self.subject(sight), Body::Tombstone, step.now).parting());
         }
         let capabilities = Capabilities::subject(&self.config.cluster);
         step.publish(Publish::new(capabilities, Body::Tombstone, step.now).parting());
@@ -131,42 +140,53 @@ impl Agent {
         step.effect_after_all(Effect::Left(revision));
     }
 
-    /// What an ended watch showed may be shown by a new one: it is not withdrawn before that has listed.
-    fn doubt_all(&mut self, id: WatchId) {
-        let shown = self.shown.extract_if(.., |_, watch| *watch == id);
-        self.unconfirmed.extend(shown.map(|(key, _)| key));
-    }
-
-    fn is_running(&self, id: WatchId) -> bool {
-        self.watches.values().any(|watch| watch.id == id)
+    /// A watch that runs, and who watches.
+    fn running(&mut self, id: WatchId) -> Option<(&str, &mut Running)> {
+        let found = self.watches.iter_mut().find(|(_, watch)| watch.id == id);
+        found.map(|(spec, watch)| (spec.viewer.as_str(), watch))
     }
 
     fn listed(&mut self, id: WatchId, objects: Vec<Seen>, step: &mut Step<Effect>) {
-        let keys: BTreeSet<_> = objects.iter().map(|seen| &seen.key).collect();
-        let vanished = self.shown.iter().filter(|(key, watch)| **watch == id && !keys.contains(key));
-        let vanished: Vec<_> = vanished.map(|(key, _)| key.clone()).collect();
-        for key in vanished {
-            self.hide(id, key, step);
-        }
-        for seen in objects {
-            self.show(id, seen, step);
-        }
-        self.watches.values_mut().filter(|watch| watch.id == id).for_each(|watch| watch.listed = true);
+        let Some((viewer, watch)) = self.running(id) else { return };
+        let viewer = viewer.to_owned();
+        let keys = objects.iter().map(|seen| seen.key.clone()).collect();
+        let before = std::mem::replace(&mut watch.shown, keys);
+        watch.listed = true;
+        let vanished: Vec<_> = before.difference(&watch.shown).cloned().collect();
+        vanished.into_iter().for_each(|object| self.withdraw(Sight::of(&viewer, object), step));
+        objects.into_iter().for_each(|seen| self.show(&viewer, seen, step));
         self.complete(step);
+    }
+
+    fn applied(&mut self, id: WatchId, seen: Seen, step: &mut Step<Effect>) {
+        let Some((viewer, watch)) = self.running(id) else { return };
+        let viewer = viewer.to_owned();
+        watch.shown.insert(seen.key.clone());
+        self.show(&viewer, seen, step);
+    }
+
+    fn deleted(&mut self, id: WatchId, object: ObjectKey, step: &mut Step<Effect>) {
+        let Some((viewer, watch)) = self.running(id) else { return };
+        let viewer = viewer.to_owned();
+        if watch.shown.remove(&object) {
+            self.withdraw(Sight::of(&viewer, object), step);
+        }
     }
 
     /// What this watch would show is not known for now. Everything else does not wait for it.
     fn troubled(&mut self, id: WatchId, step: &mut Step<Effect>) {
-        self.watches.values_mut().filter(|watch| watch.id == id).for_each(|watch| watch.troubled = true);
+        let Some((_, watch)) = self.running(id) else { return };
+        watch.troubled = true;
         self.complete(step);
     }
 
     // D-0402: a completeness row names the EventSources that it does not cover.
     /// Sources that nothing can be said of: they could never be read, or a watch that they need has not listed, or not all
-    /// CloudEvents have come.
+    /// CloudEvents have come. A matcher of a version that knows of no tenants reads of each tenant's source that it is lacking.
     fn lacking(&self) -> Vec<Lacking> {
-        let unlisted = |selection: &Selection| {
-            self.watches.iter().any(|(spec, watch)| !watch.listed && spec.scope.contains(selection))
+        let unlisted = |viewer: &str, selection: &Selection| {
+            let of_it = |spec: &WatchSpec| spec.viewer == viewer && spec.scope.contains(selection);
+            self.watches.iter().any(|(spec, watch)| !watch.listed && of_it(spec))
         };
         let events = |wish: &Option<Wish>| match wish {
             None => true,
@@ -175,16 +195,19 @@ impl Agent {
         let lacks = |wish: &Option<Wish>| match wish {
             None => true,
             Some(wish) if wish.events && !self.events.is_known() => true,
-            Some(wish) => wish.selections.iter().any(unlisted),
+            Some(wish) => wish.selections.iter().any(|selection| unlisted(&wish.viewer, selection)),
         };
-        let objects = self.wishes.iter().filter(|(_, wish)| lacks(wish));
+        let is_tenants = |wish: &Option<Wish>| wish.as_ref().is_some_and(|wish| !wish.viewer.is_empty());
+        let objects = self.wishes.iter().filter(|(_, wish)| lacks(wish) || is_tenants(wish));
         let events = self.wishes.iter().filter(|(_, wish)| events(wish));
+        let nothing = self.wishes.iter().filter(|(_, wish)| is_tenants(wish) && !lacks(wish));
         let objects = objects.map(|(name, _)| Lacking::Objects(name.clone()));
-        objects.chain(events.map(|(name, _)| Lacking::Events(name.clone()))).collect()
+        let events = events.map(|(name, _)| Lacking::Events(name.clone()));
+        objects.chain(events).chain(nothing.map(|(name, _)| Lacking::Nothing(name.clone()))).collect()
     }
 
     /// Rows on the bus that are proved to be gone: their kind has been listed, or nobody asks for it.
-    fn take_gone(&mut self) -> Vec<ObjectKey> {
+    fn take_gone(&mut self) -> Vec<Sight> {
         if self.wishes.values().any(Option::is_none) {
             // Who knows which kinds that source asks for.
             return Vec::new();
@@ -193,34 +216,28 @@ impl Agent {
             .watches
             .iter()
             .filter(|(_, watch)| !watch.listed)
-            .map(|(spec, _)| spec.scope.gvk.clone())
+            .map(|(spec, _)| (spec.viewer.clone(), spec.scope.gvk.clone()))
             .collect();
-        self.unconfirmed.extract_if(.., |key| !unlisted.contains(&key.gvk)).collect()
+        let is_listed = |sight: &Sight| !unlisted.contains(&(sight.viewer.clone(), sight.object.gvk.clone()));
+        self.unconfirmed.extract_if(.., |sight| is_listed(sight)).collect()
     }
 
-    fn show(&mut self, id: WatchId, seen: Seen, step: &mut Step<Effect>) {
-        self.unconfirmed.remove(&seen.key);
-        self.shown.insert(seen.key.clone(), id);
-        let subject = self.subject(seen.key);
+    fn show(&mut self, viewer: &str, seen: Seen, step: &mut Step<Effect>) {
+        let sight = Sight::of(viewer, seen.key);
+        self.unconfirmed.remove(&sight);
+        let subject = self.subject(sight);
         step.publish(Publish::new(subject, Body::Value(seen.body), step.now).view(self.view()));
     }
 
-    fn hide(&mut self, id: WatchId, key: ObjectKey, step: &mut Step<Effect>) {
-        if self.shown.get(&key) == Some(&id) {
-            self.shown.remove(&key);
-            self.withdraw(key, step);
-        }
-    }
-
-    fn withdraw(&self, key: ObjectKey, step: &mut Step<Effect>) {
-        step.publish(Publish::new(self.subject(key), Body::Tombstone, step.now).view(self.view()));
+    fn withdraw(&self, sight: Sight, step: &mut Step<Effect>) {
+        step.publish(Publish::new(self.subject(sight), Body::Tombstone, step.now).view(self.view()));
     }
 
     // D-0813: absence in the log withdraws nothing.
     /// CloudEvents become rows that nobody withdraws: which of them count is the newest of each key.
     fn sent(&mut self, events: Vec<Accepted>, step: &mut Step<Effect>) {
         for Accepted { key, body, position } in events {
-            let row = Publish::new(self.subject(key), Body::Value(body), position.time);
+            let row = Publish::new(self.subject(Sight::of_event(key)), Body::Value(body), position.time);
             step.publish(row.meta(Meta::Position(position)).view(self.view()));
         }
     }
@@ -239,10 +256,10 @@ impl Agent {
         Subject::Complete { table: Table::Changes, shard, cluster, origin: None }
     }
 
-    fn subject(&self, object: ObjectKey) -> Subject {
+    fn subject(&self, Sight { viewer, object }: Sight) -> Subject {
         let cluster = self.config.cluster.clone();
         let shard = change_shard(&cluster, &object, self.config.shards);
-        Subject::Change { shard, cluster, viewer: String::new(), object }
+        Subject::Change { shard, cluster, viewer, object }
     }
 
     /// Once every watch has listed that can: what nobody shows is gone, and the bus holds everything.
@@ -256,7 +273,7 @@ impl Agent {
         // who knew of it may have forgotten the cluster: then this is how the renderer comes to know which revision the next must follow.
         let is_behind = revision < self.found;
         let gone = if is_behind { Vec::new() } else { self.take_gone() };
-        gone.into_iter().for_each(|key| self.withdraw(key, step));
+        gone.into_iter().for_each(|sight| self.withdraw(sight, step));
         let complete = match is_behind {
             true => Complete::of_all(Incarnation::NONE, self.found),
             false => Complete { lacking: self.lacking(), ..Complete::of_all(Incarnation::NONE, revision) },
@@ -281,6 +298,27 @@ impl Agent {
     }
 }
 
+// === impl Sight ===
+
+impl Sight {
+    fn of(viewer: &str, object: ObjectKey) -> Self {
+        Self { viewer: viewer.to_owned(), object }
+    }
+
+    /// A CloudEvent is sent to the cluster: no server is asked who may see it.
+    fn of_event(object: ObjectKey) -> Self {
+        Self::of("", object)
+    }
+}
+
+// === impl Running ===
+
+impl Running {
+    fn new(id: WatchId) -> Self {
+        Self { id, listed: false, troubled: false, shown: BTreeSet::new() }
+    }
+}
+
 // === impl Core for Agent ===
 
 impl Core for Agent {
@@ -292,13 +330,12 @@ impl Core for Agent {
         self.found = self.found.max(head.view.version(&self.config.cluster.to_string()));
         if let Subject::Change { object, viewer, .. } = subject
             && !head.tombstone
-            && viewer.is_empty()
             && !Capabilities::is_key(object)
         {
             if is_event(object) {
                 return self.events.found(object, head);
             }
-            self.unconfirmed.insert(object.clone());
+            self.unconfirmed.insert(Sight::of(viewer, object.clone()));
         }
     }
 
@@ -320,10 +357,10 @@ impl Core for Agent {
             ExternalInput::Interest(row)
                 if self.waiting.as_ref().is_some_and(|known| known.revision > row.revision) => {}
             ExternalInput::Interest(row) => self.waiting = Some(row),
-            ExternalInput::Listed(id, objects) if self.is_running(id) => self.listed(id, objects, step),
-            ExternalInput::Applied(id, seen) if self.is_running(id) => self.show(id, seen, step),
-            ExternalInput::Deleted(id, key) if self.is_running(id) => self.hide(id, key, step),
-            ExternalInput::Troubled(id) if self.is_running(id) => self.troubled(id, step),
+            ExternalInput::Listed(id, objects) => self.listed(id, objects, step),
+            ExternalInput::Applied(id, seen) => self.applied(id, seen, step),
+            ExternalInput::Deleted(id, key) => self.deleted(id, key, step),
+            ExternalInput::Troubled(id) => self.troubled(id, step),
             ExternalInput::Sent(id, sent) => {
                 let accepted = self.events.take(id, sent, &self.config.cluster, step);
                 self.sent(accepted, step);
@@ -337,10 +374,6 @@ impl Core for Agent {
                 self.capabilities = Some(known);
                 self.tell_capabilities(step);
             }
-            ExternalInput::Listed(..)
-            | ExternalInput::Applied(..)
-            | ExternalInput::Deleted(..)
-            | ExternalInput::Troubled(_) => {}
         }
     }
 

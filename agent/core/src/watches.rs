@@ -24,9 +24,12 @@ pub struct Selection {
     pub labels: Selector,
 }
 
+// D-0816: a tenant's EventSource sees what the tenant may see.
 /// One watch.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WatchSpec {
+    /// As whom the server is asked: the name of a ServiceAccount in `projectsveltos` of the cluster; empty for the agent itself.
+    pub viewer: String,
     /// What the server is asked for.
     pub scope: Selection,
     /// What of it is wanted.
@@ -40,6 +43,7 @@ pub(crate) fn by_source(interest: &Interest, before: &Wishes) -> Wishes {
     let wish = |source: &Source| {
         let wish = match EventSource::read(&source.manifest) {
             Ok(read) => Some(Wish {
+                viewer: read.tenant.map_or_else(String::new, |account| account.name),
                 events: !read.criteria.is_empty(),
                 selections: read.selectors.into_iter().map(Selection::from).collect(),
             }),
@@ -56,20 +60,32 @@ pub(crate) type Wishes = BTreeMap<String, Option<Wish>>;
 /// What one source asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wish {
+    /// As whom its objects are watched; empty for the agent itself.
+    pub(crate) viewer: String,
     pub(crate) selections: BTreeSet<Selection>,
     /// Whether it asks for CloudEvents.
     pub(crate) events: bool,
 }
 
-// D-0802: no two watches can show one object.
 /// The watches that are needed for it.
 pub(crate) fn wanted(wishes: &Wishes) -> BTreeSet<WatchSpec> {
-    let all: BTreeSet<_> = wishes.values().flatten().flat_map(|wish| &wish.selections).collect();
+    let mut by_viewer = BTreeMap::<&str, BTreeSet<&Selection>>::new();
+    for wish in wishes.values().flatten() {
+        by_viewer.entry(&wish.viewer).or_default().extend(&wish.selections);
+    }
+    by_viewer.into_iter().flat_map(|(viewer, all)| wanted_by(viewer, &all)).collect()
+}
+
+// D-0802: no two watches can show one object to one viewer.
+fn wanted_by(viewer: &str, all: &BTreeSet<&Selection>) -> Vec<WatchSpec> {
     let contained = |one: &Selection| all.iter().any(|other| **other != *one && other.contains(one));
     let mut watches = Vec::<WatchSpec>::new();
     for selection in all.iter().filter(|selection| !contained(selection)) {
-        let mut watch =
-            WatchSpec { scope: (*selection).clone(), selections: BTreeSet::from([(*selection).clone()]) };
+        let mut watch = WatchSpec {
+            viewer: viewer.to_owned(),
+            scope: (*selection).clone(),
+            selections: BTreeSet::from([(*selection).clone()]),
+        };
         // A scope that has grown may reach others.
         while let Some(index) = watches.iter().position(|other| watch.scope.meets(&other.scope)) {
             let other = watches.swap_remove(index);
@@ -78,7 +94,7 @@ pub(crate) fn wanted(wishes: &Wishes) -> BTreeSet<WatchSpec> {
         }
         watches.push(watch);
     }
-    watches.into_iter().collect()
+    watches
 }
 
 // === impl Selection ===
@@ -228,6 +244,28 @@ mod tests {
             services("eng", "", "a")
         ])));
         assert_eq!(two, inside, "nothing has to");
+    }
+
+    #[test]
+    fn tenants_share_no_watch_with_each_other_or_with_the_agent() {
+        let source = |name: &str, labels: Value| Source {
+            name: name.into(),
+            changed: Revision::new(1),
+            manifest: json!({"kind": "EventSource", "metadata": {"name": name, "labels": labels},
+                "spec": {"resourceSelectors": [services("", "", "a")]}})
+            .into(),
+        };
+        let account = |name: &str| json!({"projectsveltos.io/serviceaccount-name": name, "projectsveltos.io/serviceaccount-namespace": "t"});
+        let sources = vec![
+            source("own", json!({})),
+            source("x", account("x")),
+            source("x-too", account("x")),
+            source("y", json!({"projectsveltos.io/admin-name": "y"})),
+        ];
+        let interest = Interest { revision: Revision::new(1), sources, ..Interest::default() };
+        let viewers = |spec: WatchSpec| spec.viewer;
+        let all: Vec<_> = wanted(&by_source(&interest, &Wishes::new())).into_iter().map(viewers).collect();
+        assert_eq!(all, ["", "t--x", "y"]);
     }
 
     #[test]

@@ -11,8 +11,9 @@ use crate::{names, object};
 
 const NAME: &str = "projectsveltos.io/serviceaccount-name";
 const NAMESPACE: &str = "projectsveltos.io/serviceaccount-namespace";
+const ADMIN: &str = "projectsveltos.io/admin-name";
 
-/// A ServiceAccount of the management cluster.
+/// A ServiceAccount, of the management cluster where nothing else is said.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ServiceAccount {
     /// Its namespace.
@@ -70,6 +71,36 @@ impl ServiceAccount {
         [(NAME, &self.name), (NAMESPACE, &self.namespace)]
     }
 
+    // D-0816: a tenant's EventSource sees what the tenant may see.
+    /// The account in managed clusters that the objects of an EventSource are watched as: what stands for the account that its labels
+    /// name, or the one that `admin-name` names. `None` without these labels: the agent watches with its own rights.
+    ///
+    /// # Errors
+    /// As [`ServiceAccount::of`].
+    pub fn watching(source: &Value) -> Result<Option<Self>, FieldError> {
+        if let Some(account) = Self::of(source)? {
+            return Ok(Some(account.in_clusters()));
+        }
+        let Some(name) = object::label(source, ADMIN) else { return Ok(None) };
+        if !names::is_object_name(name) {
+            let reason = "must name a ServiceAccount in the namespace projectsveltos of managed clusters";
+            return Err(FieldError::new(
+                object::describe(source),
+                format!("metadata.labels.{ADMIN}"),
+                reason,
+            ));
+        }
+        Ok(Some(Self { namespace: SYSTEM.to_owned(), name: name.to_owned() }))
+    }
+
+    /// The labels of an EventSource that say who watches, as an object; `None` where it has none of them.
+    pub fn watching_labels(source: &Value) -> Option<Value> {
+        let labels = [NAME, NAMESPACE, ADMIN].into_iter();
+        let labels = labels.filter_map(|key| Some((key.to_owned(), object::label(source, key)?.into())));
+        let labels: serde_json::Map<String, Value> = labels.collect();
+        (!labels.is_empty()).then_some(Value::Object(labels))
+    }
+
     /// What the API server calls it.
     pub fn user(&self) -> String {
         format!("system:serviceaccount:{}:{}", self.namespace, self.name)
@@ -116,6 +147,35 @@ mod tests {
             format!("metadata.labels.{NAME}")
         );
         assert!(of(json!({NAME: "A b", NAMESPACE: "a"})).is_err());
+    }
+
+    #[test]
+    fn a_source_is_watched_as_what_stands_for_its_tenant_in_the_cluster() {
+        let watching = |labels: Value| {
+            ServiceAccount::watching(
+                &json!({"kind": "EventSource", "metadata": {"name": "s", "labels": labels}}),
+            )
+        };
+        let user = |labels| watching(labels).map(|account| account.map(|account| account.user()));
+        assert_eq!(user(json!({"team": "a"})), Ok(None));
+        let both = json!({NAME: "deployer", NAMESPACE: "team-a"});
+        let stands = "system:serviceaccount:projectsveltos:team-a--deployer".to_owned();
+        assert_eq!(user(both), Ok(Some(stands.clone())));
+        let named = "system:serviceaccount:projectsveltos:eng".to_owned();
+        assert_eq!(user(json!({ADMIN: "eng"})), Ok(Some(named)));
+        let all = json!({NAME: "deployer", NAMESPACE: "team-a", ADMIN: "eng"});
+        assert_eq!(user(all), Ok(Some(stands)), "the account counts where both are named");
+        let wrong = user(json!({ADMIN: "A b"})).unwrap_err();
+        assert_eq!(wrong.field, format!("metadata.labels.{ADMIN}"));
+        assert!(user(json!({NAME: "deployer", ADMIN: "eng"})).is_err(), "half an account is none");
+    }
+
+    #[test]
+    fn of_the_labels_of_a_source_those_are_kept_that_say_who_watches() {
+        let labels =
+            |labels: Value| ServiceAccount::watching_labels(&json!({"metadata": {"labels": labels}}));
+        assert_eq!(labels(json!({"team": "a"})), None);
+        assert_eq!(labels(json!({"team": "a", ADMIN: "eng"})), Some(json!({ADMIN: "eng"})));
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod cluster;
 mod evaluate;
 mod input;
 mod local;
+mod matching;
 mod output;
 mod packed;
 mod pipeline;

@@ -6,32 +6,28 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use sluice_api::cloud_event::is_event;
 use sluice_api::model::{Cluster, Onboarding, capi_cluster};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
-use sluice_matcher_core as matcher;
-use sluice_protocol::interest::{Complete, Interest};
-use sluice_protocol::{
-    Core as _, EventIds, Head, Incarnation, Meta, Position, Problem, Publish, Revision, Row, Sequence, Shard,
-    Step, Subject, Table,
-};
+use sluice_protocol::interest::Interest;
+use sluice_protocol::{Core as _, Incarnation, Row, Shard, Step};
 use sluice_renderer_core as renderer;
 use sluice_template::{Engine, NoEngine};
 
 use crate::because::Because;
 use crate::capabilities;
 use crate::cluster::{Begin, Defined, deploy};
-use crate::input::{Input, key_of};
+use crate::input::Input;
 use crate::local;
+use crate::matching::reports_of;
 use crate::output::{Made, Output};
 use crate::rendered::in_order;
-use crate::rendering::{Known, Rendering, render, store};
+use crate::rendering::{Known, Rendering, render};
 use crate::resources::Resources;
 use crate::served::{Kinds, normalised};
 use crate::sources::{NoRepositories, Repositories};
 
 /// The only incarnation of streams that do not exist.
-const INCARNATION: Incarnation = Incarnation::new(1);
+pub(crate) const INCARNATION: Incarnation = Incarnation::new(1);
 
 /// Rows by subject: the newest of each, as a stream would keep them.
 pub(crate) type Rows = BTreeMap<String, Row>;
@@ -255,83 +251,4 @@ fn registered(object: &Value) -> Value {
         object["status"] = json!({"initialization": {"controlPlaneInitialized": true}});
     }
     object
-}
-
-/// What a matcher reports of one cluster.
-fn reports_of(
-    cluster: &ClusterRef,
-    interest: &Interest,
-    objects: &[Value],
-    now: i64,
-    problems: &mut Vec<Problem>,
-) -> Rows {
-    let config = matcher::Config {
-        shard: Shard::FIRST,
-        shards: 1,
-        input: INCARNATION,
-        outputs: vec![INCARNATION],
-        limits: sluice_script::Limits::default(),
-    };
-    let mut matcher = matcher::Matcher::new(config);
-    let mut step = Step::at(now);
-    matcher.external(matcher::ExternalInput::Interest(cluster.clone(), interest.clone()), &mut step);
-    matcher.start(&mut step);
-    let mut sent = BTreeMap::<ObjectKey, EventIds>::new();
-    for (place, object) in (1..).zip(objects) {
-        if let Some(key) = key_of(object).filter(|key| !is_repeated(&mut sent, key, object)) {
-            matcher.row(&change(cluster, key, object, place), &mut step);
-        }
-    }
-    matcher.row(&complete(cluster, interest.revision), &mut step);
-    matcher.caught_up(Sequence::END, &mut step);
-    let (publishes, effects, _) = step.into_parts();
-    problems.extend(effects.into_iter().filter_map(|effect| {
-        if let matcher::Effect::Problem(problem) = effect { Some(problem) } else { None }
-    }));
-    stored(publishes)
-}
-
-/// Whether this CloudEvent was sent before, as an agent knows it.
-fn is_repeated(sent: &mut BTreeMap<ObjectKey, EventIds>, key: &ObjectKey, object: &Value) -> bool {
-    is_event(key) && !sent.entry(key.clone()).or_default().remember(object::text(object, &["id"]))
-}
-
-/// The row of an object, or of a CloudEvent that was sent as the so-manieth.
-fn change(cluster: &ClusterRef, key: ObjectKey, object: &Value, place: u64) -> Row {
-    let is_event = is_event(&key);
-    let meta =
-        Meta::Position(Position { order: place, sequence: Sequence::new(place), ..Position::default() });
-    let meta = if is_event { meta } else { Meta::None };
-    let subject =
-        Subject::Change { shard: Shard::FIRST, cluster: cluster.clone(), viewer: String::new(), object: key };
-    let mut object = object.clone();
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
-        && !is_event
-    {
-        metadata.remove("managedFields");
-    }
-    Row {
-        subject,
-        head: Head { time: 0, meta, ..Head::default() },
-        body: object.to_string().into_bytes().into(),
-        sequence: Sequence::NONE,
-    }
-}
-
-fn complete(cluster: &ClusterRef, revision: Revision) -> Row {
-    let subject = Subject::Complete {
-        table: Table::Changes,
-        shard: Shard::FIRST,
-        cluster: cluster.clone(),
-        origin: None,
-    };
-    let meta = Meta::Complete(Complete::of_all(INCARNATION, revision));
-    Row { subject, head: Head { meta, ..Head::default() }, body: Arc::from([]), sequence: Sequence::NONE }
-}
-
-/// What a stream would hold after these publishes.
-fn stored(publishes: Vec<Publish>) -> Rows {
-    let mut rows = Rows::new();
-    store(&mut rows, publishes);
-    rows
 }

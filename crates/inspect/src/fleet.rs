@@ -29,18 +29,23 @@ pub async fn manifests(client: &Client) -> Result<Vec<Value>, kube::Error> {
 /// # Errors
 /// When the bus does not answer.
 pub async fn held(bus: &Bus) -> Result<ObjectsOfClusters, BusError> {
-    let mut held = ObjectsOfClusters::new();
+    let mut seen = BTreeMap::new();
     for shard in Shard::all(bus.shards()) {
         for stored in look(bus, &ReadSpec::all(Table::Changes.stream(shard))).await? {
-            let Subject::Change { cluster, viewer, object, .. } = stored.row.subject else { continue };
-            let counts = viewer.is_empty() && !is_event(&object) && !Capabilities::is_key(&object);
+            let Subject::Change { cluster, object, .. } = stored.row.subject else { continue };
+            let counts = !is_event(&object) && !Capabilities::is_key(&object);
             if counts
                 && !stored.row.head.tombstone
                 && let Ok(body) = serde_json::from_slice(&stored.row.body)
             {
-                held.entry((cluster.namespace, cluster.name)).or_default().push(body);
+                // Who saw it last knows it best.
+                seen.insert(((cluster.namespace, cluster.name), object), body);
             }
         }
+    }
+    let mut held = ObjectsOfClusters::new();
+    for ((cluster, _), body) in seen {
+        held.entry(cluster).or_default().push(body);
     }
     Ok(held)
 }

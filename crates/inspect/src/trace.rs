@@ -158,13 +158,10 @@ async fn of_event(bus: &Bus, event: &EventCause) -> Result<Vec<Hop>, BusError> {
     };
     let Some(report) = newest(bus, Table::Reports, shard, filter).await? else { return Ok(Vec::new()) };
     let Subject::Report { origin, object, .. } = &report.row.subject else { return Ok(Vec::new()) };
-    let subject = Subject::Change {
-        shard: *origin,
-        cluster: cluster.clone(),
-        viewer: String::new(),
-        object: object.clone(),
-    };
-    let change = newest(bus, Table::Changes, *origin, subject.to_string()).await?;
+    let sights = own_rows::sights_of(cluster, object, *origin);
+    let changes = look(bus, &ReadSpec::some(Table::Changes.stream(*origin), vec![sights])).await?;
+    // It is gone only where nobody sees it any more.
+    let change = changes.into_iter().max_by_key(|stored| (!stored.row.head.tombstone, stored.row.sequence));
     let gone = |stored: &Stored| if stored.row.head.tombstone { " is gone" } else { "" };
     let says = match &change {
         Some(change) => format!("{object} on {cluster}{}", gone(change)),

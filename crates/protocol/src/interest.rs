@@ -48,11 +48,15 @@ pub struct Complete {
     /// What it says nothing of, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<Lacking>,
+    // D-0817: versions that know of no tenants take no absence for proved.
+    /// Whether who wrote it, and everybody whose rows that was made from, tells the rows of a tenant from others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tenants: bool,
 }
 
 // D-0814: the renderer waits until all CloudEvents have come.
-/// What a completeness row says nothing of. Written as the name of the EventSource, before which a `~` means its CloudEvents; no
-/// object has such a name.
+/// What a completeness row says nothing of. Written as the name of the EventSource, before which a `~` means its CloudEvents and
+/// `~~` that it is a tenant's; no object has such a name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Lacking {
@@ -60,13 +64,24 @@ pub enum Lacking {
     Objects(String),
     /// The CloudEvents of this EventSource.
     Events(String),
+    /// Nothing: the objects of this EventSource are all told in a tenant's rows. Who does not know of those reads beside it that they
+    /// are lacking.
+    Nothing(String),
+}
+
+impl Lacking {
+    /// What says of a tenant's source that nothing of it is lacking, in order.
+    pub fn nothing(source: &str) -> [Self; 2] {
+        [Self::Objects(source.to_owned()), Self::Nothing(source.to_owned())]
+    }
 }
 
 impl From<String> for Lacking {
     fn from(text: String) -> Self {
-        match text.strip_prefix('~') {
-            Some(source) => Self::Events(source.to_owned()),
-            None => Self::Objects(text),
+        match (text.strip_prefix("~~"), text.strip_prefix('~')) {
+            (Some(source), _) => Self::Nothing(source.to_owned()),
+            (None, Some(source)) => Self::Events(source.to_owned()),
+            (None, None) => Self::Objects(text),
         }
     }
 }
@@ -76,6 +91,7 @@ impl From<Lacking> for String {
         match lacking {
             Lacking::Objects(source) => source,
             Lacking::Events(source) => format!("~{source}"),
+            Lacking::Nothing(source) => format!("~~{source}"),
         }
     }
 }
@@ -83,12 +99,17 @@ impl From<Lacking> for String {
 impl Complete {
     /// Of every source.
     pub fn of_all(incarnation: Incarnation, revision: Revision) -> Self {
-        Self { incarnation, revision, lacking: Vec::new() }
+        Self { incarnation, revision, lacking: Vec::new(), tenants: true }
     }
 
     /// Whether it says something of the objects of a source.
     pub fn covers(&self, source: &str) -> bool {
         !self.lacking.iter().any(|lacking| matches!(lacking, Lacking::Objects(name) if name == source))
+    }
+
+    /// Whether it says something of the objects of a tenant's source.
+    pub fn covers_tenants(&self, source: &str) -> bool {
+        self.lacking.iter().any(|lacking| matches!(lacking, Lacking::Nothing(name) if name == source))
     }
 
     /// Whether all CloudEvents of a source have been told, whatever is known of objects.
@@ -280,7 +301,12 @@ mod tests {
 
     #[test]
     fn what_is_lacking_is_read_as_it_is_written() {
-        for (lacking, text) in [(Lacking::Objects("a".into()), "a"), (Lacking::Events("a".into()), "~a")] {
+        let all = [
+            (Lacking::Objects("a".into()), "a"),
+            (Lacking::Events("a".into()), "~a"),
+            (Lacking::Nothing("a".into()), "~~a"),
+        ];
+        for (lacking, text) in all {
             assert_eq!(String::from(lacking.clone()), text);
             assert_eq!(Lacking::from(text.to_owned()), lacking);
         }

@@ -122,7 +122,7 @@ mod tests {
         };
         let none = ReportMeta::default;
         let lacking = vec![Lacking::Objects("s".into()), Lacking::Events("t".into())];
-        let lacking = Complete { lacking, ..Complete::of_all(Incarnation::new(7), Revision::new(5)) };
+        let of_all = || Complete::of_all(Incarnation::new(7), Revision::new(5));
         let position = Position { order: 4, sequence: Sequence::new(3), time: 2, ..Position::default() };
         let mut ids = EventIds::default();
         ids.remember("a");
@@ -142,11 +142,11 @@ mod tests {
                 Meta::Position(Position { ids: ids.clone(), ..position }),
                 r#"{"order":4,"sequence":3,"time":2,"ids":"ae6121c88ba555f6"}"#,
             ),
+            (Meta::Complete(Complete { tenants: false, ..of_all() }), r#"{"incarnation":7,"revision":5}"#),
             (
-                Meta::Complete(Complete::of_all(Incarnation::new(7), Revision::new(5))),
-                r#"{"incarnation":7,"revision":5}"#,
+                Meta::Complete(Complete { lacking, ..of_all() }),
+                r#"{"incarnation":7,"revision":5,"lacking":["s","~t"],"tenants":true}"#,
             ),
-            (Meta::Complete(lacking), r#"{"incarnation":7,"revision":5,"lacking":["s","~t"]}"#),
             (Meta::of_cause(&Cause::Profile(ProfileId::cluster("p"))), r#"{"profile":"ClusterProfile p"}"#),
             (Meta::of_cause(&Cause::from(event)), EVENT),
             (

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_api::cloud_event::is_event;
 use sluice_api::{Digest, ObjectKey};
 use sluice_protocol::interest::{Complete, Interest, Lacking};
-use sluice_protocol::{Revision, Sequence, View};
+use sluice_protocol::{Incarnation, Revision, Sequence, View};
 
 use crate::error::Result;
 use crate::program::Program;
@@ -56,8 +56,8 @@ pub(crate) struct Live {
 /// A replay of the cluster's rows that is under way.
 pub(crate) struct Replay {
     pub(crate) id: u64,
-    /// Rows of the tail that came during the replay: the replay must not bring older ones back.
-    pub(crate) newer: HashMap<ObjectKey, Sequence>,
+    /// Rows of the tail that came during the replay, by viewer and object: the replay must not bring older ones back.
+    pub(crate) newer: HashMap<(String, ObjectKey), Sequence>,
 }
 
 /// How an interest row differs from the one before.
@@ -66,6 +66,12 @@ pub(crate) struct Difference {
     pub(crate) changed: Vec<String>,
     /// Sources that are gone: what they reported is withdrawn.
     pub(crate) removed: Vec<String>,
+}
+
+impl LiveSource {
+    fn is_seen_by(&self, viewer: &str, key: &ObjectKey) -> bool {
+        self.program.as_ref().as_ref().map_or(true, |program| program.is_seen_by(viewer, key))
+    }
 }
 
 impl Programs {
@@ -110,6 +116,36 @@ impl Live {
         let events =
             unknown.map(|(source, _)| source).chain(broken).map(|source| Lacking::Events(source.clone()));
         self.unknown().map(|source| Lacking::Objects(source.clone())).chain(events)
+    }
+
+    /// The sources that rows of this viewer say something to; also those of which nobody knows whose they are.
+    pub(crate) fn seen_by(&self, viewer: &str, key: &ObjectKey) -> impl Iterator<Item = &LiveSource> {
+        self.sources.iter().filter(move |source| source.is_seen_by(viewer, key))
+    }
+
+    /// All others.
+    pub(crate) fn not_seen_by(&self, viewer: &str, key: &ObjectKey) -> impl Iterator<Item = &LiveSource> {
+        self.sources.iter().filter(move |source| !source.is_seen_by(viewer, key))
+    }
+
+    // D-0817: versions that know of no tenants take no absence for proved.
+    /// What an agent has told, of whichever life of its stream, as a renderer is to read it: a tenant's source is lacking unless the
+    /// agent says that it has watched as the tenant.
+    pub(crate) fn told_by(&self, agent: Complete) -> Complete {
+        let is_tenants = |source: &LiveSource| {
+            source.program.as_ref().as_ref().is_ok_and(|program| !program.viewer().is_empty())
+        };
+        let tenants: Vec<_> = self.sources.iter().filter(|source| is_tenants(source)).collect();
+        let is_of_tenant = |name: &str| tenants.iter().any(|source| source.name == name);
+        let lacks = tenants.iter().filter(|source| !agent.covers_tenants(&source.name));
+        let mut lacking: Vec<_> = lacks.map(|source| Lacking::Objects(source.name.clone())).collect();
+        let others = agent.lacking.into_iter().filter(|lacking| match lacking {
+            Lacking::Objects(name) => !is_of_tenant(name),
+            Lacking::Events(_) => true,
+            Lacking::Nothing(_) => false,
+        });
+        lacking.extend(others);
+        Complete { incarnation: Incarnation::NONE, lacking, ..agent }
     }
 
     /// Takes a newer interest row; an older or equal one changes nothing.

@@ -14,12 +14,13 @@ use sluice_protocol::{
 use sluice_script::Limits;
 
 use crate::error::Error;
-use crate::live::{Live, Programs};
+use crate::live::{Live, Programs, Replay};
 use crate::messages::{Effect, ExternalInput};
 use crate::program::{Outcome, Program, watches};
 use crate::reported::Reported;
 
 mod ahead;
+mod completeness;
 mod leaving;
 mod reading;
 mod replays;
@@ -121,26 +122,28 @@ impl Matcher {
     /// Judges one object by every source of its cluster.
     fn judge(&mut self, row: &Row, step: &mut Step<Effect>) {
         let Subject::Change { cluster, object: key, viewer, .. } = &row.subject else { return };
-        let Some(live) =
-            self.clusters.get(cluster).filter(|live| live.revision.is_some() && viewer.is_empty())
-        else {
-            return;
-        };
-        let programs: Vec<_> = live.sources.iter().map(|s| (s.name.clone(), s.program.clone())).collect();
+        let Some(live) = self.clusters.get(cluster).filter(|live| live.revision.is_some()) else { return };
+        let programs: Vec<_> =
+            live.seen_by(viewer, key).map(|s| (s.name.clone(), s.program.clone())).collect();
         if row.head.tombstone || !programs.iter().any(|(_, program)| watches(program, key)) {
             // An agent that ends a watch withdraws what it showed: that proves nothing to who asks for it again.
             let known = row.head.tombstone.then(|| row.head.view.version(&cluster.to_string()));
-            return self.gone(cluster, key, (row.head.time, known), step);
+            return self.gone(cluster, viewer, key, (row.head.time, known), step);
         }
         let object = match object_of(row, key) {
             Ok(object) => object,
             Err(error) => {
                 // What was reported of it stays: nothing says that it is gone.
                 programs.iter().for_each(|(name, _)| self.keep_verdict(cluster, key, name, step));
-                return self.note(cluster, About::Object(key.clone()), Some(error.into()), step);
+                return self.note(
+                    cluster,
+                    About::Object(key.clone()).seen_by(viewer),
+                    Some(error.into()),
+                    step,
+                );
             }
         };
-        self.note(cluster, About::Object(key.clone()), None, step);
+        self.note(cluster, About::Object(key.clone()).seen_by(viewer), None, step);
         for (name, program) in &programs {
             let Ok(program) = program.as_ref() else {
                 self.keep_verdict(cluster, key, name, step);
@@ -187,21 +190,29 @@ impl Matcher {
         self.has_verdict(cluster, key, source, step);
     }
 
-    /// The object is no event of any source any more, as is known from that revision of the interest.
+    /// The object is no event of any source of its viewer any more, as is known from that revision of the interest.
     fn gone(
         &mut self,
         cluster: &ClusterRef,
+        viewer: &str,
         key: &ObjectKey,
         (time, known): (i64, Option<Revision>),
         step: &mut Step<Effect>,
     ) {
-        for source in self.reported.sources(cluster, key) {
+        let Some(live) = self.clusters.get(cluster) else { return };
+        let others: BTreeSet<String> =
+            live.not_seen_by(viewer, key).map(|source| source.name.clone()).collect();
+        let unknown: Vec<_> = live.unknown().filter(|source| !others.contains(*source)).cloned().collect();
+        let reported = self.reported.sources(cluster, key).into_iter();
+        for source in reported.filter(|source| !others.contains(source)) {
             self.withdraw_as(cluster, key, &source, (time, known), step);
         }
-        let unknown: Vec<_> =
-            self.clusters.get(cluster).into_iter().flat_map(Live::unknown).cloned().collect();
         unknown.iter().for_each(|source| self.has_verdict(cluster, key, source, step));
-        let is_of_it = |about: &About| about.is_match_of(key) || *about == About::Object(key.clone());
+        let is_others = |about: &About| others.iter().any(|source| about.is_of_source(source));
+        let is_of_it = |about: &About| {
+            (about.is_match_of(key) && !is_others(about))
+                || *about == About::Object(key.clone()).seen_by(viewer)
+        };
         let ended = self.problems.resolve(cluster, is_of_it);
         ended.into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
     }
@@ -209,53 +220,6 @@ impl Matcher {
     fn note(&mut self, cluster: &ClusterRef, about: About, error: Option<Error>, step: &mut Step<Effect>) {
         let told = self.problems.note(ProblemKey::on(cluster, about), error.map(Fault::from));
         told.into_iter().for_each(|problem| step.effect(Effect::Problem(problem)));
-    }
-
-    /// Once everything of a cluster is known: withdraws what has no cause, and tells the renderer.
-    fn withdraw_absent(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
-        let Some(live) = self.clusters.get_mut(cluster) else { return };
-        let complete = live.complete.clone().filter(|complete| live.revision == Some(complete.revision));
-        let complete = complete.filter(|_| !live.gone);
-        let Some(complete) = complete.map(|complete| Complete { incarnation: Incarnation::NONE, ..complete })
-        else {
-            return;
-        };
-        if !self.caught_up || live.replay.is_some() {
-            return;
-        }
-        let mut said = complete.clone();
-        said.lacking.extend(live.lacking());
-        said.lacking.sort();
-        said.lacking.dedup();
-        let told = live.told.replace(said.clone()) == Some(said.clone());
-        for (object, source) in
-            self.reported.of_cluster(cluster, |source, seen| !seen && complete.covers(source))
-        {
-            // Of CloudEvents the agent knows only those that are still in the stream that they are sent to.
-            if is_event(&object) {
-                continue;
-            }
-            self.withdraw(cluster, &object, &source, 0, step);
-        }
-        if !told {
-            step.publish(self.complete_row(cluster, &said));
-        }
-    }
-
-    // D-0403: a completeness row counts from the end of the table on.
-    /// Rows that were replaced since the agent wrote this may still follow: it counts from the end of the table on.
-    fn completed(&mut self, cluster: &ClusterRef, row: &Row, step: &mut Step<Effect>) {
-        if row.head.tombstone {
-            return self.agent_left(cluster, step);
-        }
-        if let Some(live) = self.clusters.get_mut(cluster) {
-            live.left = false;
-        }
-        if let Some(complete) =
-            row.head.meta.complete().filter(|complete| complete.incarnation == self.config.input)
-        {
-            self.announced.insert(cluster.clone(), (row.sequence, complete.clone()));
-        }
     }
 }
 
@@ -302,11 +266,10 @@ impl Core for Matcher {
             ExternalInput::Told => self.told = true,
             ExternalInput::Interest(cluster, row) => self.interest(cluster, &row, step),
             ExternalInput::Replayed(row) => {
-                let Subject::Change { cluster, object, .. } = &row.subject else { return };
+                let Subject::Change { cluster, object, viewer, .. } = &row.subject else { return };
                 let replay = self.clusters.get(cluster).and_then(|live| live.replay.as_ref());
-                if replay
-                    .is_some_and(|replay| replay.newer.get(object).is_none_or(|&newer| newer <= row.sequence))
-                {
+                let newer = |replay: &Replay| replay.newer.get(&(viewer.clone(), object.clone())).copied();
+                if replay.is_some_and(|replay| newer(replay).is_none_or(|newer| newer <= row.sequence)) {
                     self.judge(&row, step);
                 }
             }
@@ -343,10 +306,10 @@ impl Core for Matcher {
 
     fn row(&mut self, row: &Row, step: &mut Step<Effect>) {
         match &row.subject {
-            Subject::Change { cluster, object, .. } => {
+            Subject::Change { cluster, object, viewer, .. } => {
                 self.hear(cluster, row, step);
                 if let Some(replay) = self.clusters.get_mut(cluster).and_then(|live| live.replay.as_mut()) {
-                    replay.newer.insert(object.clone(), row.sequence);
+                    replay.newer.insert((viewer.clone(), object.clone()), row.sequence);
                 }
                 self.judge(row, step);
             }

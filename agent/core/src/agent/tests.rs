@@ -8,6 +8,7 @@ use super::*;
 
 mod events;
 mod property;
+mod tenants;
 
 fn agent() -> Agent {
     Agent::new(Config {
@@ -33,6 +34,11 @@ fn key(kind: &str, name: &str) -> ObjectKey {
     ObjectKey { gvk: Gvk::new("", "v1", kind), namespace: "n".into(), name: name.into() }
 }
 
+/// As the agent itself sees it.
+fn own(object: ObjectKey) -> Sight {
+    Sight::of("", object)
+}
+
 fn seen(kind: &str, name: &str) -> Seen {
     Seen { key: key(kind, name), body: b"{}".as_slice().into() }
 }
@@ -49,14 +55,14 @@ fn lacking(agent: &mut Agent, side: ExternalInput) -> Option<Vec<String>> {
 #[test]
 fn a_kind_that_may_not_be_listed_holds_only_its_own_sources_back() {
     let mut agent = started(&["kept", "lost"], &["Pod", "Service"]);
-    let secret = agent.subject(key("Pod", "unknown"));
+    let secret = agent.subject(own(key("Pod", "unknown")));
     agent.found(&secret, &Head::default());
     assert!(
         side(&mut agent, ExternalInput::Listed(WatchId::new(2), vec![seen("Service", "kept")])) == ["+kept"]
     );
     assert_eq!(lacking(&mut agent, ExternalInput::Troubled(WatchId::new(1))), Some(vec!["Pod".to_owned()]));
-    assert!(agent.unconfirmed.contains(&key("Pod", "unknown")), "nobody has listed its kind");
-    assert!(!agent.unconfirmed.contains(&key("Service", "lost")));
+    assert!(agent.unconfirmed.contains(&own(key("Pod", "unknown"))), "nobody has listed its kind");
+    assert!(!agent.unconfirmed.contains(&own(key("Service", "lost"))));
     assert_eq!(lacking(&mut agent, ExternalInput::Troubled(WatchId::new(1))), None, "said once");
     assert_eq!(
         lacking(&mut agent, ExternalInput::Listed(WatchId::new(1), vec![])),
@@ -86,11 +92,11 @@ fn a_source_that_cannot_be_read_withdraws_nothing() {
     assert_eq!(side(&mut agent, broken(2)), ["complete", "complete"], "the watch goes on");
     // After a take-over nobody knows what it asked for.
     let mut fresh = super::tests::agent();
-    let subject = fresh.subject(key("Service", "a"));
+    let subject = fresh.subject(own(key("Service", "a")));
     fresh.found(&subject, &Head::default());
     side(&mut fresh, broken(2));
     assert_eq!(step(&mut fresh, |agent, step| agent.start(step)), ["complete", "complete"]);
-    assert!(fresh.unconfirmed.contains(&key("Service", "a")));
+    assert!(fresh.unconfirmed.contains(&own(key("Service", "a"))));
 }
 
 #[test]
@@ -131,7 +137,7 @@ fn side(agent: &mut Agent, side: ExternalInput) -> Vec<String> {
 fn started(found: &[&str], kinds: &[&str]) -> Agent {
     let mut agent = agent();
     for name in found {
-        let subject = agent.subject(key("Service", name));
+        let subject = agent.subject(own(key("Service", name)));
         agent.found(&subject, &Head::default());
     }
     assert!(side(&mut agent, interest(1, kinds)).is_empty());
@@ -248,10 +254,10 @@ fn an_object_that_two_sources_may_select_is_shown_by_one_watch() {
 #[test]
 fn nothing_is_complete_while_a_row_was_made_from_a_newer_interest_and_that_one_is_told() {
     let mut agent = agent();
-    let subject = agent.subject(key("Service", "a"));
+    let subject = agent.subject(own(key("Service", "a")));
     let view = View::parse("sveltos:default/c=7");
     agent.found(&subject, &Head { tombstone: true, view, ..Head::default() });
-    let there = agent.subject(key("Pod", "there"));
+    let there = agent.subject(own(key("Pod", "there")));
     agent.found(&there, &Head::default());
     side(&mut agent, interest(2, &[]));
     let said = |agent: &mut Agent, f: &dyn Fn(&mut Agent, &mut Step<Effect>)| -> Vec<(u64, u64)> {
@@ -263,7 +269,7 @@ fn nothing_is_complete_while_a_row_was_made_from_a_newer_interest_and_that_one_i
     };
     assert_eq!(said(&mut agent, &|agent, step| agent.start(step)), [(0, 7), (0, 7)]);
     assert_eq!(said(&mut agent, &|agent, step| agent.external(interest(3, &[]), step)), []);
-    assert!(agent.unconfirmed.contains(&key("Pod", "there")), "the newer one may ask for it");
+    assert!(agent.unconfirmed.contains(&own(key("Pod", "there"))), "the newer one may ask for it");
     assert_eq!(said(&mut agent, &|agent, step| agent.external(interest(7, &[]), step)), [(1, 7), (2, 7)]);
 }
 
@@ -316,7 +322,7 @@ fn of_a_cluster_that_is_no_longer_registered_every_row_goes_and_then_the_interes
         "each matcher is told, also where nothing was complete"
     );
     let gone: Vec<_> = rows.iter().map(|row| (row.subject.clone(), row.barrier)).collect();
-    let objects = ["shown", "unknown"].map(|name| (agent.subject(key("Service", name)), false));
+    let objects = ["shown", "unknown"].map(|name| (agent.subject(own(key("Service", name))), false));
     let capabilities = (Capabilities::subject(&agent.config.cluster), false);
     let complete = [0, 1].map(|shard| (agent.completeness(Shard::new(shard)), true));
     assert_eq!(gone, objects.into_iter().chain([capabilities]).chain(complete).collect::<Vec<_>>());

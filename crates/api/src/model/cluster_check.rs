@@ -95,6 +95,7 @@ impl ClusterCheck {
     pub fn source(&self) -> EventSource {
         EventSource {
             name: self.title.clone(),
+            tenant: None,
             selectors: self.selectors.clone(),
             criteria: Vec::new(),
             collect: false,

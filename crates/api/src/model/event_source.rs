@@ -7,12 +7,15 @@ use super::read::Field;
 use crate::error::FieldError;
 use crate::object::{self, Gvk, ObjectKey};
 use crate::selector::Selector;
+use crate::service_account::ServiceAccount;
 
 /// An `EventSource`: which objects of a managed cluster, and which CloudEvents sent to it, are events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSource {
     /// What triggers refer to it by; it has no namespace.
     pub name: String,
+    /// The ServiceAccount of managed clusters that its objects are watched as; `None` for the rights of the agent.
+    pub tenant: Option<ServiceAccount>,
     /// An object that one of these selects is an event.
     pub selectors: Vec<ResourceSelector>,
     /// A CloudEvent that one of these selects is an event.
@@ -88,6 +91,7 @@ impl EventSource {
         }
         Ok(Self {
             name: object::name(object).to_owned(),
+            tenant: ServiceAccount::watching(object)?,
             selectors,
             criteria,
             collect: spec.get("collectResources").flag()?,

@@ -22,6 +22,7 @@ use crate::events::{cluster_of, lacks};
 use crate::trace::Target;
 
 mod listening;
+mod tenant;
 
 pub(super) fn explain(facts: &Facts, target: &Target, steps: &mut Steps) {
     let mut listening = None;
@@ -135,15 +136,18 @@ fn known(
         let verdict = match &source.program {
             Err(error) => broken(source, &error.to_string(), of, steps),
             Ok(_) if of.objects.is_empty() => none_of(facts, source, of, target, steps),
+            Ok(program) if tenant::sees_nothing(program, of) => tenant::unseen(facts, source, of, steps),
             Ok(program) => {
-                let watched = of.objects.iter().filter(|(key, _)| program.watches(key));
+                let watched = of.objects.iter().filter(|(key, _)| tenant::sees(program, of, key));
                 let seen = (of, facts.shards);
                 let said = watched.map(|(key, object)| judged((source, program), (key, object), seen, steps));
                 // Each says what it has to say, also after a yes.
                 said.collect::<Vec<_>>().into_iter().fold(Verdict::No, either)
             }
         };
-        let is_of_source = |about: &About| matches!(about, About::Source(name) if *name == source.name);
+        let is_of_source = |about: &About| {
+            matches!(about, About::Source(name) if *name == source.name) || tenant::concerns(about, source)
+        };
         steps.problems(on_bus, |problem| {
             problem.cluster == cluster && source.program.is_ok() && problem.is_about(is_of_source)
         });
@@ -201,7 +205,7 @@ fn absent(facts: &Facts, of: &OfEvent, target: &Target, sources: &[Source], step
 fn is_told(source: &Source, of: &OfEvent, shards: u16) -> bool {
     let since = of.interest.as_ref().and_then(|interest| interest.source(&source.name));
     let covers = |complete: &Complete| {
-        complete.covers(&source.name)
+        tenant::covers(complete, source)
             && complete.covers_events(&source.name)
             && since.is_some_and(|since| complete.revision >= since.changed)
     };

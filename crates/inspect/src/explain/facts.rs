@@ -255,9 +255,11 @@ async fn read_reports(bus: &Bus, events: &Events, found: &mut OnBus) -> Result<(
 async fn read_objects(bus: &Bus, events: &Events, found: &mut OnBus) -> Result<(), BusError> {
     // Several selectors may be of one kind, and a consumer refuses filters that overlap.
     let kinds: BTreeSet<&Gvk> = events.source.selectors.iter().map(|selector| &selector.gvk).collect();
+    let viewer = events.source.tenant.as_ref().map_or("", |account| &account.name);
     for shard in Shard::all(bus.shards()) {
-        let filters = events
-            .filters(|cluster| kinds.iter().map(|gvk| own_rows::of_kind(cluster, gvk, shard)).collect());
+        let filters = events.filters(|cluster| {
+            kinds.iter().map(|gvk| own_rows::of_kind(cluster, viewer, gvk, shard)).collect()
+        });
         let each = |Stored { row, .. }: Stored| {
             if let Subject::Change { cluster, object, .. } = row.subject
                 && !row.head.tombstone

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use sluice_api::model::{ClusterSetId, registration, user_object};
+use sluice_api::model::{ClusterSetId, NAMESPACE as SYSTEM, registration, user_object};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, TriggerId};
 
 use crate::rows::EventCause;
@@ -69,11 +69,19 @@ pub enum About {
     Further,
     /// One of these that cannot be on another cluster.
     On(Box<About>, ClusterRef),
+    /// One of these as a tenant sees it: its account in `projectsveltos` of the cluster, by name.
+    Tenant(Box<About>, String),
 }
 
 // === impl About ===
 
 impl About {
+    /// The same as this viewer sees it; empty for the agent itself.
+    #[must_use]
+    pub fn seen_by(self, viewer: &str) -> Self {
+        if viewer.is_empty() { self } else { Self::Tenant(Box::new(self), viewer.to_owned()) }
+    }
+
     /// Whether it is about an EventSource, or what that makes of an object.
     pub fn is_of_source(&self, source: &str) -> bool {
         matches!(self, Self::Source(name) | Self::Match(name, _) if name == source)
@@ -100,7 +108,7 @@ impl About {
             Self::Profile(id) if id.is_role_request() => Some(user_object(id.kind(), "", id.object_name())),
             Self::Profile(id) => Some(user_object(id.kind(), &id.namespace, &id.name)),
             Self::ClusterSet(id) => Some(user_object(id.kind(), &id.namespace, &id.name)),
-            Self::On(about, _) => about.user_object(cluster),
+            Self::On(about, _) | Self::Tenant(about, _) => about.user_object(cluster),
             // It is in a cluster, where it has another meaning.
             Self::Object(_)
             | Self::Interest
@@ -163,7 +171,7 @@ impl About {
             Self::Withdrawals => "withdrawals",
             Self::Manifest(_) => "manifest",
             Self::Further => "further",
-            Self::On(about, _) => about.word(),
+            Self::On(about, _) | Self::Tenant(about, _) => about.word(),
         }
     }
 }
@@ -202,6 +210,7 @@ impl fmt::Display for About {
             Self::Manifest(described) => f.write_str(described),
             Self::Further => f.write_str("further objects"),
             Self::On(about, cluster) => write!(f, "{about}, on {cluster}"),
+            Self::Tenant(about, viewer) => write!(f, "{about}, as ServiceAccount {SYSTEM}/{viewer}"),
         }
     }
 }
@@ -257,10 +266,20 @@ mod tests {
     }
 
     #[test]
+    fn what_tenants_see_is_told_apart() {
+        let watch = || About::Watch(service().gvk);
+        assert_eq!(watch().seen_by(""), watch());
+        let tenants = watch().seen_by("team--x");
+        assert_eq!(tenants.to_string(), "watch of v1/Service, as ServiceAccount projectsveltos/team--x");
+        assert_eq!((tenants.word(), tenants.user_object(None)), ("watch", None));
+    }
+
+    #[test]
     fn it_comes_back_as_it_was() {
         for about in [
             About::Cluster,
             About::Watch(service().gvk),
+            About::Watch(service().gvk).seen_by("x"),
             About::Match("s".into(), service()),
             About::ClusterSet(ClusterSetId { namespace: "n".into(), name: "s".into() }),
             About::On(Box::new(About::Profile(ProfileId::cluster("p"))), ClusterRef::sveltos("n", "c")),

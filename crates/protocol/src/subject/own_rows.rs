@@ -91,16 +91,23 @@ pub fn complete(cluster: Option<&ClusterRef>, shard: Shard) -> String {
     format!("{}.{}.{cluster}.~complete.*", Table::Reports.name(), shard_token(shard))
 }
 
-/// The objects of one kind in one cluster or in all, as agents see them for themselves.
-pub fn of_kind(cluster: Option<&ClusterRef>, gvk: &Gvk, shard: Shard) -> String {
+/// The objects of one kind in one cluster or in all, as this viewer sees them.
+pub fn of_kind(cluster: Option<&ClusterRef>, viewer: &str, gvk: &Gvk, shard: Shard) -> String {
     let [group, version, kind] = [&gvk.group, &gvk.version, &gvk.kind].map(|text| super::token(text));
     let cluster = cluster.map_or_else(|| "*".to_owned(), cluster_token);
     format!(
         "{}.{}.{cluster}.{}.{group}.{version}.{kind}.>",
         Table::Changes.name(),
         shard_token(shard),
-        super::token("")
+        super::token(viewer)
     )
+}
+
+/// What anybody sees of one object of a cluster.
+pub fn sights_of(cluster: &ClusterRef, object: &ObjectKey, shard: Shard) -> String {
+    let mut filter = format!("{}.{}.{}.*", Table::Changes.name(), shard_token(shard), cluster_token(cluster));
+    push_object(&mut filter, object);
+    filter
 }
 
 /// The objects of all kinds, or of some, as anybody sees them: of one cluster or of all.

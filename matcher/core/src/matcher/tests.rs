@@ -12,6 +12,7 @@ mod leaving;
 mod limits;
 mod property;
 mod sources;
+mod tenants;
 
 const INPUT: Incarnation = Incarnation::new(7);
 

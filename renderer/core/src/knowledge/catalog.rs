@@ -8,7 +8,7 @@ use sluice_api::model::{
     Attention, Cluster, ClusterSetId, Dependents, Fleet, FleetChange, Profile, Transitions, Trigger,
     prerequisites,
 };
-use sluice_api::{ClusterRef, FieldError, ObjectKey, ProfileId, TriggerId, object};
+use sluice_api::{ClusterRef, FieldError, ObjectKey, ProfileId, ServiceAccount, TriggerId, object};
 use sluice_protocol::rows::Cause;
 use sluice_protocol::{Revision, View};
 
@@ -77,7 +77,7 @@ pub(crate) enum Touched {
 /// Everything that decides about add-ons.
 #[derive(Default)]
 pub(crate) struct Catalog {
-    /// EventSources: kind, name and spec only, as they go into interest rows.
+    /// EventSources: kind, name, spec and whose they are, as they go into interest rows.
     pub(crate) sources: BTreeMap<String, Arc<Value>>,
     pub(crate) triggers: BTreeMap<TriggerId, Arc<Result<Trigger, FieldError>>>,
     /// Clusters and cluster sets.
@@ -174,8 +174,11 @@ impl Catalog {
         let name = object::name(object).to_owned();
         match kind {
             "EventSource" => {
-                let manifest =
+                let mut manifest =
                     json!({"kind": "EventSource", "metadata": {"name": name}, "spec": object.get("spec")});
+                if let Some(labels) = ServiceAccount::watching_labels(object) {
+                    manifest["metadata"]["labels"] = labels;
+                }
                 let changed = replace(&mut self.sources, &name, (!gone).then(|| Arc::new(manifest)));
                 if changed { Touched::Source(name) } else { Touched::Nothing }
             }

@@ -22,6 +22,8 @@ pub(crate) struct Completeness {
     rows: HashMap<ClusterRef, HashMap<Shard, Complete>>,
     /// Matchers that have a completeness row of the cluster, whatever it says.
     speakers: HashMap<ClusterRef, BTreeSet<Shard>>,
+    /// Clusters whose agent, or a matcher of which, does not tell the rows of tenants from others, as it was looked at last.
+    without_tenants: BTreeSet<ClusterRef>,
     /// Read, but rows that were replaced since they were written may still follow.
     announced: Vec<Announced>,
 }
@@ -46,6 +48,7 @@ impl Completeness {
             written: HashMap::new(),
             rows: HashMap::new(),
             speakers: HashMap::new(),
+            without_tenants: BTreeSet::new(),
             announced: Vec::new(),
         }
     }
@@ -138,6 +141,7 @@ impl Completeness {
         self.written.remove(cluster);
         self.rows.remove(cluster);
         self.speakers.remove(cluster);
+        self.without_tenants.remove(cluster);
         self.announced.retain(|announced| announced.cluster != *cluster);
     }
 
@@ -173,6 +177,21 @@ impl Completeness {
             }
         }
         news
+    }
+
+    // D-0817: versions that know of no tenants take no absence for proved.
+    /// Whether the agent and the matchers of a cluster may be told whose an EventSource is: nobody says that he does not know what that
+    /// means.
+    pub(crate) fn knows_tenants(&self, cluster: &ClusterRef) -> bool {
+        self.rows.get(cluster).is_none_or(|rows| rows.values().all(|complete| complete.tenants))
+    }
+
+    /// Whether that is otherwise than when it was asked last.
+    pub(crate) fn note_tenants(&mut self, cluster: &ClusterRef) -> bool {
+        match self.knows_tenants(cluster) {
+            true => self.without_tenants.remove(cluster),
+            false => self.without_tenants.insert(cluster.clone()),
+        }
     }
 
     // D-0404: a tombstone proves only what its writer knew.
@@ -260,6 +279,23 @@ mod tests {
         assert!(!known.is_complete(&cluster, "s"));
         known.set_interest(&cluster, row(6, 5));
         assert!(!known.is_complete(&cluster, "s"), "an older row changes nothing");
+    }
+
+    #[test]
+    fn a_cluster_knows_of_tenants_unless_somebody_there_does_not() {
+        let cluster = ClusterRef::sveltos("a", "b");
+        let mut known = Completeness::new(2, Incarnation::new(7));
+        assert!(known.knows_tenants(&cluster) && !known.note_tenants(&cluster), "nobody is there yet");
+        let say = |origin, tenants, known: &mut Completeness| {
+            let complete = Complete { tenants, ..Complete::of_all(Incarnation::new(7), Revision::new(5)) };
+            known.announce(&cluster, Shard::new(origin), &complete, Sequence::new(1));
+            known.caught_up(Sequence::END);
+            (known.knows_tenants(&cluster), known.note_tenants(&cluster))
+        };
+        assert_eq!(say(0, true, &mut known), (true, false));
+        assert_eq!(say(1, false, &mut known), (false, true));
+        assert_eq!(say(0, true, &mut known), (false, false), "the other one still does not");
+        assert_eq!(say(1, true, &mut known), (true, true));
     }
 
     proptest! {

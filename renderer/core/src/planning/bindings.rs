@@ -94,12 +94,27 @@ impl ClusterBindings {
         self.by_source.keys()
     }
 
-    /// What the interest row of the cluster should list.
-    pub(crate) fn interest(&self, catalog: &Catalog) -> Vec<(String, Arc<Value>)> {
-        let manifest =
-            |name: &String| catalog.sources.get(name).map(|manifest| (name.clone(), manifest.clone()));
+    /// What the interest row of the cluster should list; whose they are only where everybody there knows what that means.
+    pub(crate) fn interest(&self, catalog: &Catalog, knows_tenants: bool) -> Vec<(String, Arc<Value>)> {
+        let manifest = |name: &String| {
+            let manifest = catalog.sources.get(name)?;
+            let listed = if knows_tenants { manifest.clone() } else { without_labels(manifest) };
+            Some((name.clone(), listed))
+        };
         self.sources().filter_map(manifest).collect()
     }
+}
+
+/// The manifest of an EventSource as of nobody in particular.
+fn without_labels(manifest: &Arc<Value>) -> Arc<Value> {
+    if manifest["metadata"].get("labels").is_none() {
+        return manifest.clone();
+    }
+    let mut bare = (**manifest).clone();
+    if let Some(metadata) = bare["metadata"].as_object_mut() {
+        metadata.remove("labels");
+    }
+    Arc::new(bare)
 }
 
 /// What a trigger listens to on a cluster. One that cannot be read keeps its former binding.

@@ -166,6 +166,9 @@ impl Renderer {
     /// Something became known of a cluster: looks at everything that waited for it.
     pub(super) fn refresh_complete(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         let Some(bindings) = self.planning.bindings.get(cluster).cloned() else { return };
+        if self.knowledge.completeness.note_tenants(cluster) && self.is_mine(cluster) {
+            self.write_interest(cluster, &bindings, step);
+        }
         let complete: Vec<_> = bindings
             .sources()
             .filter(|source| self.knowledge.completeness.is_complete(cluster, source))

@@ -166,7 +166,12 @@ impl Renderer {
     }
 
     /// What the interest row of a cluster should say, when it does not.
-    fn write_interest(&mut self, cluster: &ClusterRef, bindings: &ClusterBindings, step: &mut Step<Effect>) {
+    pub(super) fn write_interest(
+        &mut self,
+        cluster: &ClusterRef,
+        bindings: &ClusterBindings,
+        step: &mut Step<Effect>,
+    ) {
         let known = self.knowledge.completeness.interest(cluster);
         let registered = self.knowledge.catalog.fleet.clusters().contains_key(cluster);
         let unseen = !registered && known.is_none_or(|known| known.gone);
@@ -175,7 +180,8 @@ impl Renderer {
         let revision = self.config.revision(Revision::of_time(step.now).max(last.next()));
         let cluster_now = self.knowledge.catalog.fleet.clusters().get(cluster);
         let registration = cluster_now.filter(|cluster| cluster.pulls).map(|cluster| cluster.told_inside());
-        let wanted = bindings.interest(&self.knowledge.catalog);
+        let knows_tenants = self.knowledge.completeness.knows_tenants(cluster);
+        let wanted = bindings.interest(&self.knowledge.catalog, knows_tenants);
         let next = Interest::next_of(former, wanted, registration.map(Arc::new), revision);
         match next.filter(|_| !unseen) {
             Some(row) if self.outgoing.is_asking() => {

@@ -159,7 +159,7 @@ fn who_takes_over_replaces_nothing_by_what_is_older_and_withdraws_nothing() {
         kind: "created".into(),
         channel: "orders".into(),
     };
-    let subject = agent.subject(event.object_key());
+    let subject = agent.subject(own(event.object_key()));
     agent.found(&subject, &Head { meta: at(5, 5), ..Head::default() });
     side(&mut agent, sources(1, &["created"]));
     step(&mut agent, |agent, step| agent.start(step));
@@ -180,7 +180,7 @@ fn a_row_of_a_newer_version_is_replaced_by_what_was_sent_after_it() {
         kind: "created".into(),
         channel: "orders".into(),
     };
-    let subject = agent.subject(event.object_key());
+    let subject = agent.subject(own(event.object_key()));
     agent.found(&subject, &Head { time: 50, meta: Meta::Unknown("?".into()), ..Head::default() });
     side(&mut agent, sources(1, &["created"]));
     step(&mut agent, |agent, step| agent.start(step));

@@ -23,7 +23,7 @@ fn script(body: &str) -> Value {
 }
 
 /// That all EventSources of the management cluster are live, and agents and matchers have told everything.
-fn told(facts: &mut Facts) {
+pub(super) fn told(facts: &mut Facts) {
     let kinds = ["EventSource"];
     let wanted = facts.of_kind(&kinds).map(|source| (object::name(source).to_owned(), source.clone()));
     let interest = Interest::next(None, wanted.collect(), Revision::new(7)).unwrap();
@@ -34,16 +34,17 @@ fn told(facts: &mut Facts) {
 }
 
 /// Service `shop/front` of cluster `a` is an event of EventSource `s`, and trigger `t` follows.
-fn event() -> Facts {
+pub(super) fn event() -> Facts {
     let mut facts = well();
     let of = &mut facts.on_bus.as_mut().unwrap().event;
     of.objects = vec![(service("front"), Arc::new(object(&json!({"web": "yes"}))))];
+    of.sights = [(service("front"), String::new())].into();
     of.reports = [("s".to_owned(), service("front"))].into();
     told(&mut facts);
     facts
 }
 
-fn of(facts: &mut Facts) -> &mut OfEvent {
+pub(super) fn of(facts: &mut Facts) -> &mut OfEvent {
     &mut facts.on_bus.as_mut().unwrap().event
 }
 
@@ -65,11 +66,11 @@ fn asked(facts: &Facts, kind: &str, name: &str) -> Explained {
     explain(facts, &Question::Event(target))
 }
 
-fn of_front(facts: &Facts) -> Explained {
+pub(super) fn of_front(facts: &Facts) -> Explained {
     asked(facts, "svc", "front")
 }
 
-fn steps(explained: &Explained) -> Vec<(&str, Verdict, &str)> {
+pub(super) fn steps(explained: &Explained) -> Vec<(&str, Verdict, &str)> {
     let no_yes_has_a_remedy =
         |step: &&super::super::Step| step.remedy.is_empty() == (step.verdict == Verdict::Yes);
     assert!(explained.steps.iter().all(|step| no_yes_has_a_remedy(&step)), "{explained:?}");
@@ -373,6 +374,7 @@ fn a_cloud_event_is_called_by_its_subject_and_is_from_its_namespace() {
     replace(&mut facts, hears(json!({"subject": "orders"})));
     told(&mut facts);
     of(&mut facts).objects = vec![(key.clone(), Arc::new(json!({})))];
+    of(&mut facts).sights = [(key.clone(), String::new())].into();
     of(&mut facts).reports = [("s".to_owned(), key)].into();
     assert_eq!(asked(&facts, "cloudevent", "order 7").verdict, Verdict::Yes);
     replace(&mut facts, hears(json!({"subject": "invoices"})));

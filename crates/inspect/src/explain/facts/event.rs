@@ -30,6 +30,8 @@ pub struct OfEvent {
     pub told: Vec<Complete>,
     /// The objects that are called so, as the agent has told of them.
     pub objects: Vec<(ObjectKey, Arc<Value>)>,
+    /// Who sees them: the agent for itself, which is empty, or as a tenant.
+    pub sights: BTreeSet<(ObjectKey, String)>,
     /// The others of the kind.
     pub others: Vec<ObjectKey>,
     /// What matchers say is an event, each with the EventSource.
@@ -54,6 +56,7 @@ pub(super) async fn read(
         read_names(bus, target, shard, &mut called, &mut found).await?;
     }
     called.sort();
+    called.dedup();
     for key in called.into_iter().take(NAMED) {
         read_object(bus, cluster, &key, &mut found).await?;
     }
@@ -98,8 +101,9 @@ async fn read_names(
             let said = row.head.meta.complete().filter(|said| said.incarnation == incarnation);
             found.told.extend(said.cloned());
         }
-        Subject::Change { viewer, object, .. } if viewer.is_empty() && !Capabilities::is_key(&object) => {
+        Subject::Change { viewer, object, .. } if !Capabilities::is_key(&object) => {
             if target.calls(&object) {
+                found.sights.insert((object.clone(), viewer));
                 called.push(object);
             } else if kinds::is_called(&object.gvk, &target.kind) {
                 found.others.push(object);
@@ -118,21 +122,18 @@ async fn read_object(
     found: &mut OfEvent,
 ) -> Result<(), BusError> {
     let origin = change_shard(cluster, key, bus.shards());
-    let subject = Subject::Change {
-        shard: origin,
-        cluster: cluster.clone(),
-        viewer: String::new(),
-        object: key.clone(),
+    let filter = own_rows::sights_of(cluster, key, origin);
+    let spec = ReadSpec::some(Table::Changes.stream(origin), vec![filter]);
+    // One that cannot be read is a problem that the matcher tells.
+    let body = |stored: &Stored| {
+        let is_there = !stored.row.head.tombstone;
+        is_there.then(|| serde_json::from_slice::<Value>(&stored.row.body).ok()).flatten()
     };
-    let spec = ReadSpec::some(Table::Changes.stream(origin), vec![subject.to_string()]);
-    for Stored { row, .. } in look(bus, &spec).await? {
-        // One that cannot be read is a problem that the matcher tells.
-        if !row.head.tombstone
-            && let Ok(body) = serde_json::from_slice::<Value>(&row.body)
-        {
-            found.objects.push((key.clone(), Arc::new(body)));
-        }
-    }
+    // All see the same object; who saw it last knows it best.
+    let mut sights = look(bus, &spec).await?;
+    sights.sort_by_key(|stored| stored.row.sequence);
+    let newest = sights.iter().rev().find_map(body);
+    found.objects.extend(newest.map(|body| (key.clone(), Arc::new(body))));
     let shard = cluster_shard(cluster, bus.shards());
     let filter = own_rows::of_object(cluster, key, origin, shard);
     let spec = ReadSpec { heads_only: true, ..ReadSpec::some(Table::Reports.stream(shard), vec![filter]) };

@@ -144,6 +144,8 @@ async fn what_the_bus_knows_of_an_event_is_gathered() {
     let event = gather(Ok(&bus), Err("it is away".into()), &of_web("svc")).await.on_bus.unwrap().event;
     assert_eq!(event.interest.unwrap().sources[0].name, "s");
     assert_eq!(event.objects, [(service(), Arc::new(json!({})))]);
+    let sights = ["", "a-tenant"].map(|viewer| (service(), viewer.to_owned()));
+    assert_eq!(event.sights, sights.into());
     assert_eq!(event.others, [object("Service", "other")]);
     assert_eq!(event.reports, [("s".to_owned(), service())].into());
     let set: Vec<_> =

@@ -166,7 +166,7 @@ fn the_reports_of_a_source_are_those_of_one_cluster_or_of_all() {
 }
 
 #[test]
-fn the_objects_of_a_kind_are_those_that_agents_see_for_themselves() {
+fn the_objects_of_a_kind_are_those_that_one_viewer_sees() {
     let (mine, gvk) = (cluster("a"), Gvk::new("apps", "v1", "Deployment"));
     let (own, viewed) = (
         change(&mine, "", object("Deployment", "web")),
@@ -174,11 +174,16 @@ fn the_objects_of_a_kind_are_those_that_agents_see_for_themselves() {
     );
     let other = change(&mine, "", object("StatefulSet", "web"));
     for cluster in [Some(&mine), None] {
-        assert!(selects(&of_kind(cluster, &gvk, own.shard()), &own));
-        assert!(!selects(&of_kind(cluster, &gvk, viewed.shard()), &viewed));
-        assert!(!selects(&of_kind(cluster, &gvk, other.shard()), &other));
+        assert!(selects(&of_kind(cluster, "", &gvk, own.shard()), &own));
+        assert!(!selects(&of_kind(cluster, "", &gvk, viewed.shard()), &viewed));
+        assert!(!selects(&of_kind(cluster, "", &gvk, other.shard()), &other));
     }
-    assert!(!selects(&of_kind(Some(&cluster("b")), &gvk, own.shard()), &own));
+    assert!(selects(&of_kind(Some(&mine), "team/x", &gvk, viewed.shard()), &viewed));
+    for sight in [&own, &viewed] {
+        assert!(selects(&sights_of(&mine, &object("Deployment", "web"), sight.shard()), sight));
+        assert!(!selects(&sights_of(&mine, &object("Deployment", "other"), sight.shard()), sight));
+    }
+    assert!(!selects(&of_kind(Some(&cluster("b")), "", &gvk, own.shard()), &own));
 }
 
 #[test]

@@ -201,7 +201,7 @@ fn clusters_do_not_know_of_each_other() {
 }
 
 /// The row of a CloudEvent of this type.
-fn event(kind: &str, order: u64) -> Row {
+pub(super) fn event(kind: &str, order: u64) -> Row {
     let [source, subject, channel] = ["/shop", "o", "orders"].map(str::to_owned);
     let object =
         sluice_api::cloud_event::EventKey { source, subject, kind: kind.into(), channel }.object_key();
@@ -216,7 +216,7 @@ fn event(kind: &str, order: u64) -> Row {
     Row { subject, head: Head { time: 5, meta, ..Head::default() }, body, sequence: Sequence::new(order) }
 }
 
-fn of_events(changed: u64, kind: &str) -> sluice_protocol::interest::Source {
+pub(super) fn of_events(changed: u64, kind: &str) -> sluice_protocol::interest::Source {
     custom(
         "s",
         changed,

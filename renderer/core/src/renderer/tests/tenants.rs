@@ -357,3 +357,32 @@ fn a_tenants_generator_takes_no_name_that_anothers_reference_waits_for() {
     fixture.put(makes("platform", "made"));
     assert_eq!(fixture.wanted(), ["b x 1"], "{:?}", fixture.problems);
 }
+
+// === EventSources ===
+
+#[test]
+fn a_cluster_is_told_whose_a_source_is_only_where_everybody_there_knows_what_that_means() {
+    let mut source = of_tenant(source());
+    source["metadata"]["labels"]["team"] = "a".into();
+    let mut fixture = Fixture::new(vec![trigger(true, json!({})), content(true, "1"), source]);
+    let told = |fixture: &Fixture| {
+        let row = &fixture.interests[&cluster("a")];
+        row.sources[0].manifest["metadata"].get("labels").cloned()
+    };
+    let labels = json!({"projectsveltos.io/serviceaccount-name": "deployer",
+        "projectsveltos.io/serviceaccount-namespace": "team-a"});
+    assert_eq!(told(&fixture), Some(labels.clone()), "nobody is there yet");
+    let say = |fixture: &mut Fixture, tenants: bool| {
+        let mut row = complete(fixture.revision());
+        row.head.meta =
+            Meta::Complete(Complete { tenants, ..Complete::of_all(INCARNATION, fixture.revision()) });
+        fixture.row(row);
+        fixture.caught_up();
+    };
+    let before = fixture.revision();
+    say(&mut fixture, false);
+    assert_eq!(told(&fixture), None, "an agent or a matcher of a former version");
+    assert!(fixture.revision() > before);
+    say(&mut fixture, true);
+    assert_eq!(told(&fixture), Some(labels));
+}
