@@ -63,7 +63,7 @@ play() {
     cargo test --locked -p sluice-e2e --test rights --test rights_running -- --ignored --test-threads=1
     return
   fi
-  cargo test --locked -p sluice-e2e --test charts --test contract_control_plane --test import --test kubectl --test restore --test rights --test rights_running --test rotation --test scenarios -- \
+  cargo test --locked -p sluice-e2e --test charts --test contract_control_plane --test import --test kubectl --test restore --test rights --test rights_running --test rotation --test scenarios --test tenants -- \
     --ignored --test-threads=1 "$@"
 }
 

@@ -10,6 +10,7 @@ pub mod installed;
 pub mod mistakes;
 mod mounts;
 pub mod own_way;
+pub mod real;
 pub mod scenario;
 pub mod survival;
 pub mod taken_over;

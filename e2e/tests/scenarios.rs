@@ -4,13 +4,11 @@
 
 use std::path::Path;
 
-use sluice_e2e::cluster_client::ClusterClient;
-use sluice_e2e::control_plane::{ControlPlane, assets};
-use sluice_e2e::fleet::{Fleet, Member};
+use sluice_e2e::fleet::Fleet;
 use sluice_e2e::installed::{Installation, account};
-use sluice_e2e::mistakes;
 use sluice_e2e::scenario::{MANAGEMENT, Player, Scenario, differences, untold};
 use sluice_e2e::up::Up;
+use sluice_e2e::{mistakes, real};
 
 /// Clusters that a scenario may use.
 const CLUSTERS: usize = 3;
@@ -189,6 +187,7 @@ scenarios! {
     tr_skip_namespace_creation: "tr-skip-namespace-creation",
     tr_source_by_cluster: "tr-source-by-cluster",
     tr_suspend: "tr-suspend",
+    tr_tenants_events: "tr-tenants-events",
     tr_tier_changes: "tr-tier-changes",
     tr_tier_of_references: "tr-tier-of-references",
     tr_two_kinds_of_one_name: "tr-two-kinds-of-one-name",
@@ -293,7 +292,7 @@ async fn play_on_real_servers(names: impl Iterator<Item = &str>) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let (planes, mut fleet) = real_fleet(dir.path()).await;
+    let (planes, mut fleet) = real::fleet(dir.path(), CLUSTERS).await.unwrap();
     let rights = Path::new(env!("CARGO_MANIFEST_DIR")).join("rights");
     let (server, admin) = (planes[0].server_url(), planes[0].kubeconfig());
     let installation =
@@ -320,40 +319,15 @@ async fn play_on_real_servers(names: impl Iterator<Item = &str>) {
 #[ignore = "needs etcd and kube-apiserver: make e2e"]
 async fn a_mistake_is_told_on_real_api_servers_too() {
     let dir = tempfile::tempdir().unwrap();
-    let (planes, fleet) = real_fleet(dir.path()).await;
+    let (planes, fleet) = real::fleet(dir.path(), CLUSTERS).await.unwrap();
     let kubeconfig = dir.path().join("management.kubeconfig");
     std::fs::write(&kubeconfig, planes[0].kubeconfig()).unwrap();
-    let up = Up::start(dir.path(), &real_up(&kubeconfig, &mistakes::sources())).await.unwrap();
+    let up = Up::start(dir.path(), &real::up(&kubeconfig, &mistakes::sources())).await.unwrap();
     let played = mistakes::play(&fleet, false).await;
     assert!(played.is_ok(), "{:#}\n{}", played.unwrap_err(), up.log_end());
-}
-
-/// A `sluice up` beside real API servers.
-fn real_up(kubeconfig: &Path, charts: &Path) -> [String; 4] {
-    let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
-    [kubeconfig, "--clusters=0".into(), "--no-examples".into(), sources(charts)]
 }
 
 /// That charts are served from this folder, which need not be there.
 fn sources(folder: &Path) -> String {
     format!("--sources={}", folder.display())
-}
-
-/// One API server for the management cluster and one for each managed cluster; they end with the first part.
-async fn real_fleet(dir: &Path) -> (Vec<ControlPlane>, Fleet) {
-    let assets = assets().unwrap();
-    let mut planes = Vec::new();
-    for name in [MANAGEMENT, "cluster-1", "cluster-2", "cluster-3"] {
-        let folder = dir.join(format!("plane-{name}"));
-        std::fs::create_dir_all(&folder).unwrap();
-        planes.push(ControlPlane::start(&assets, &folder).await.unwrap());
-    }
-    let management = ClusterClient::connect(&planes[0].kubeconfig()).await.unwrap();
-    let mut fleet = Fleet { management, members: Default::default(), nats: String::new(), operator: None };
-    for (number, plane) in planes.iter().enumerate().skip(1) {
-        let kubeconfig = plane.kubeconfig();
-        let client = ClusterClient::connect(&kubeconfig).await.unwrap();
-        fleet.members.insert(format!("default/cluster-{number}"), Member { client, kubeconfig });
-    }
-    (planes, fleet)
 }
