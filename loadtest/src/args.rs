@@ -62,7 +62,7 @@ pub struct Args {
     #[arg(long, default_value_t = 100)]
     chart_objects: usize,
     /// Only these phases: bare, floor, idle, rate100, memory, burst200, flood, later, matcher, deaths-nodes, deaths-replicas,
-    /// everywhere-event, everywhere-chart; with --scale outage-agent and so for each stage, outage-stages, outage-node,
+    /// everywhere-event, everywhere-chart, beside-ill, drift; with --scale outage-agent and so for each stage, outage-stages, outage-node,
     /// outage-everything. A name without a number means all that begin with it, as `rate` or `deaths`.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,

@@ -32,6 +32,10 @@ impl Figures {
         report.bursts.iter().for_each(|burst| figures.burst(burst));
         report.deaths.iter().for_each(|deaths| figures.deaths(deaths));
         report.everywhere.iter().for_each(|everywhere| figures.everywhere(everywhere));
+        if let Some(drift) = &report.drift {
+            figures.everywhere(&drift.put_right);
+            figures.note("drift.bytes_each", drift.each());
+        }
         figures.memory(report);
         figures.floor(report);
         report.scale.iter().for_each(|scale| figures.scale(scale));

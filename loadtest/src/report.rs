@@ -1,5 +1,6 @@
 //! The result as Markdown.
 
+mod drift;
 mod each_event;
 mod scale;
 
@@ -11,7 +12,7 @@ use sluice_bus::BareForm;
 
 use crate::bus_path::Rate;
 use crate::floor::Floor;
-use crate::measure::{Cost, Deaths, Everywhere, Phase, What, middle_and_longest};
+use crate::measure::{Cost, Deaths, Drift, Everywhere, Phase, What, middle_and_longest};
 use crate::scale::Scale;
 use crate::system::{self, Usage};
 use sluice_testbed::BusServer;
@@ -43,6 +44,8 @@ pub struct Report {
     pub deaths: Vec<Deaths>,
     /// What went to all clusters.
     pub everywhere: Vec<Everywhere>,
+    /// Objects that are watched for drift.
+    pub drift: Option<Drift>,
     /// Many clusters and objects; then nothing else.
     pub scale: Option<Scale>,
 }
@@ -339,6 +342,7 @@ impl fmt::Display for Report {
         outages(&self.deaths, f)?;
         self.stages(f)?;
         self.everywhere(f)?;
+        self.drift(f)?;
         self.costs(f)?;
         self.counts(f)?;
         self.memory(f)

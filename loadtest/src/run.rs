@@ -80,6 +80,14 @@ async fn measure(plan: &Plan, dir: &Path) -> anyhow::Result<Report> {
         say(&format!("charts of {} objects for all clusters", plan.chart_objects));
         report.everywhere.push(lab.chart_everywhere(plan.chart_objects, plan.pause).await?);
     }
+    if let Some(&rate) = plan.rates.first().filter(|_| plan.wants("beside-ill")) {
+        say(&format!("{rate} events/s beside clusters that are ill"));
+        report.paced.extend(lab.beside_ill(rate, plan.phase).await?);
+    }
+    if plan.wants("drift") {
+        say(&format!("{} objects of each cluster, watched for drift", plan.chart_objects));
+        report.drift = Some(lab.drift(plan.chart_objects, plan.settle).await?);
+    }
     // Last: nothing else works afterwards.
     if plan.wants("matcher") {
         say("the matcher alone");

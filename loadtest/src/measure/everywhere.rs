@@ -78,7 +78,12 @@ impl Lab {
     }
 
     /// Waits until every cluster has so many objects whose names begin so.
-    async fn all_there(&mut self, prefix: &str, objects: usize, due: Instant) -> anyhow::Result<Duration> {
+    pub(super) async fn all_there(
+        &mut self,
+        prefix: &str,
+        objects: usize,
+        due: Instant,
+    ) -> anyhow::Result<Duration> {
         let (deadline, wanted) = (Instant::now() + self.patience, objects * self.targets.len());
         let (mut seen, mut last) = (BTreeSet::new(), due);
         while seen.len() < wanted {

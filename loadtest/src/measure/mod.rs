@@ -1,8 +1,10 @@
 //! The phases: how events are sent, and what is noted about them.
 
 mod deaths;
+mod drift;
 mod events;
 mod everywhere;
+mod ill;
 mod meter;
 mod outages;
 mod rows;
@@ -18,6 +20,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 pub use deaths::{Deaths, middle_and_longest};
+pub use drift::Drift;
 pub use events::{Events, Phase};
 pub use everywhere::Everywhere;
 pub use meter::{Cost, Meter, settled};
