@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sluice_e2e::fleet::Fleet;
 use sluice_e2e::installed::{Installation, account};
-use sluice_e2e::scenario::{MANAGEMENT, Player, Scenario, differences, untold};
+use sluice_e2e::scenario::{Player, Scenario, differences, untold};
 use sluice_e2e::up::Up;
 use sluice_e2e::{mistakes, real};
 
