@@ -72,6 +72,17 @@ async fn measure(plan: &Plan, dir: &Path) -> anyhow::Result<Report> {
     }
     report.deaths = deaths(plan, &mut lab).await?;
     // Their trigger and profiles would count in what comes before.
+    Box::pin(profiles(plan, &mut lab, &mut report)).await?;
+    // Last: nothing else works afterwards.
+    if plan.wants("matcher") {
+        say("the matcher alone");
+        report.matcher = Some(bus_path::matcher_alone(&mut lab).await?);
+    }
+    Ok(report)
+}
+
+/// What goes to all clusters, and what becomes of it there.
+async fn profiles(plan: &Plan, lab: &mut Lab, report: &mut Report) -> anyhow::Result<()> {
     if plan.wants("everywhere-event") {
         say("events whose add-ons go to all clusters");
         report.everywhere.push(lab.event_everywhere(plan.pause).await?);
@@ -88,12 +99,7 @@ async fn measure(plan: &Plan, dir: &Path) -> anyhow::Result<Report> {
         say(&format!("{} objects of each cluster, watched for drift", plan.chart_objects));
         report.drift = Some(lab.drift(plan.chart_objects, plan.settle).await?);
     }
-    // Last: nothing else works afterwards.
-    if plan.wants("matcher") {
-        say("the matcher alone");
-        report.matcher = Some(bus_path::matcher_alone(&mut lab).await?);
-    }
-    Ok(report)
+    Ok(())
 }
 
 /// The floor of one event, events one at a time, and memory at rest.
