@@ -45,6 +45,8 @@ faults! {
     Deaf,
     /// A cluster is deregistered and does not come again.
     Departed,
+    /// From now on deployers do not reach a cluster.
+    Unreached,
     /// An API server does not answer for a while.
     Outage,
     /// Somebody changes an object that a profile has deployed.

@@ -78,7 +78,8 @@ impl Schedule {
         for (_, stored) in self.world.store.stream(Table::Status, Shard::FIRST).rows() {
             let message = &stored.value;
             let Subject::Status { cluster, origin, profile, .. } = &message.subject else { continue };
-            if message.head.tombstone {
+            // Of a cluster that is not reached nobody need know how it is.
+            if message.head.tombstone || self.world.is_unreached(&cluster.name) {
                 continue;
             }
             let status: Status = serde_json::from_slice(&message.body).map_err(|error| error.to_string())?;

@@ -31,6 +31,7 @@ mod role;
 mod roles;
 mod schedule;
 mod store;
+mod unreached;
 mod world;
 
 pub use coverage::{Coverage, Fault};

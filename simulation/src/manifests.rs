@@ -257,17 +257,24 @@ pub(crate) fn base_content() -> Value {
 /// Who takes over from the user's profile, and goes to other clusters.
 const NEXT: &str = "next";
 
-/// The profile after which the user's profile goes, where both are for a cluster.
+/// The profile after which the user's profile goes, where both are for a cluster. It reads what that one reads: when this changes, both
+/// begin to go from cluster to cluster in one step.
 pub(crate) fn next_profile() -> Value {
-    let spec = json!({"clusterSelector": {"matchLabels": {"env": "fv"}}, "transitionFrom": ["own"], "policyRefs": [content_ref(NEXT)]});
-    json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": NEXT}, "spec": spec})
+    let spec = json!({"clusterSelector": {"matchLabels": {"env": "fv"}}, "transitionFrom": ["own"], "policyRefs": [content_ref(NEXT)],
+        "templateResourceRefs": [thing_ref()], "maxUpdate": 1});
+    json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile",
+        "metadata": {"name": NEXT, "annotations": few_at_a_time()}, "spec": spec})
 }
 
 /// The ConfigMap that it deploys.
 pub(crate) fn next_content() -> Value {
-    let text =
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: default, name: next}\ndata: {of: next}\n";
-    config_map(NEXT, text, false)
+    let size = r#"{{ getField "thing" "spec.size" }}"#;
+    let text = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{namespace: default, name: next}}\ndata: {{of: next, size: \"{size}\"}}\n"
+    );
+    let mut object = config_map(NEXT, &text, false);
+    object["metadata"]["annotations"] = json!({"projectsveltos.io/template": "ok"});
+    object
 }
 
 /// Nothing of the profile changes any more.

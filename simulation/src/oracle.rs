@@ -118,7 +118,9 @@ pub(crate) fn table(
 /// What goes to a cluster because of other profiles of users.
 fn put_of_users(table: &mut Table, management: &Management, at: &str) {
     if management.registration(at).is_some_and(|labels| labels.env == "fv") {
-        table.insert("next".into(), of_itself("next", Holder::Next));
+        let mut next = of_itself("next", Holder::Next);
+        next.data.insert("size".into(), management.thing().unwrap_or(0).to_string());
+        table.insert("next".into(), next);
     }
     if management.has_team() && management.team_selects(at) {
         let data = [edit(management, Addon::Team)].into();

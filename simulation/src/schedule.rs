@@ -19,6 +19,7 @@ use crate::replica::{Process, Replica};
 use crate::role::Seat;
 use crate::roles::{AgentRole, DeployerRole, MatcherRole, RendererRole, SHARDS};
 use crate::store::Store;
+use crate::unreached::Unreached;
 use crate::world::{STEP, TOMBSTONE_TTLS, World};
 
 /// Steps of a schedule; faults end after a part of them.
@@ -111,6 +112,7 @@ impl Schedule {
             history: History::default(),
             lasting: Lasting::of(seed),
             departure: Departure::of(seed, FAULTS_UNTIL),
+            unreached: Unreached::of(seed, FAULTS_UNTIL),
             air: Air::new(replicas.len() / 2),
             at_work: vec![[false; 2]; replicas.len() / 2],
             coverage: Coverage::default(),
@@ -156,6 +158,7 @@ impl Schedule {
             self.faults.end(&mut self.replicas);
         }
         self.world.depart();
+        self.world.lose_way();
         self.work();
     }
 

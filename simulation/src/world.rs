@@ -17,6 +17,7 @@ use crate::management::{CLUSTERS, Management};
 use crate::membership::Air;
 use crate::refusals::Lasting;
 use crate::store::Store;
+use crate::unreached::Unreached;
 
 /// One step of the schedule, microseconds.
 pub(crate) const STEP: i64 = 10_000;
@@ -40,6 +41,8 @@ pub(crate) struct World {
     pub(crate) lasting: Option<Lasting>,
     /// The cluster that is deregistered for ever.
     pub(crate) departure: Option<Departure>,
+    /// The cluster that deployers reach no more.
+    pub(crate) unreached: Option<Unreached>,
     /// How long tombstones live.
     pub(crate) tombstone_ttl: i64,
     /// Where replicas say that they live.
@@ -104,10 +107,11 @@ impl World {
         Some(CLUSTERS[departure.cluster])
     }
 
-    /// Those that have not been deregistered for ever.
+    /// Those that have not been deregistered for ever, and can be reached.
     pub(crate) fn servers(&self) -> impl Iterator<Item = (&'static str, &ApiServer)> {
         let departed = self.departed();
-        let there = self.clusters.iter().filter(move |(name, _)| Some(**name) != departed);
+        let is_there = move |name: &str| Some(name) != departed && !self.is_unreached(name);
+        let there = self.clusters.iter().filter(move |(name, _)| is_there(name));
         there.map(|(name, server)| (*name, server))
     }
 

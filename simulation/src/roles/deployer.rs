@@ -135,8 +135,9 @@ impl DeployerRole {
         let deletes = matches!(call.request, Request::Delete { .. });
         let held = (deletes && world.mishap(Fault::Finalizer, 0.2))
             .then(|| world.now + world.random.random_range(1..100) * STEP);
+        let answers = world.answers(&call.cluster.name);
         let Some(server) = world.clusters.get_mut(call.cluster.name.as_str()) else { return };
-        if server.away_until > world.now || call.way < Some(server.born) {
+        if !answers || call.way < Some(server.born) {
             return self.reply(call, transient("the server is away"));
         }
         if let Some((fault, failure)) = server.refusals.refuse(&call.request) {
@@ -183,7 +184,8 @@ impl DeployerRole {
         self.asked.iter().enumerate().find_map(|(index, asked)| {
             let server = world.clusters.get(asked.cluster.name.as_str())?;
             let passes = server.ill_for(world.now).is_none();
-            (server.away_until <= world.now && asked.told != Some(passes)).then_some((index, passes))
+            let answers = world.answers(&asked.cluster.name);
+            (answers && asked.told != Some(passes)).then_some((index, passes))
         })
     }
 
@@ -191,7 +193,7 @@ impl DeployerRole {
     fn drift_news(&self, world: &World) -> Option<(usize, Shown)> {
         self.watches.iter().enumerate().find_map(|(index, watch)| {
             let server = world.clusters.get(watch.cluster.name.as_str())?;
-            Some((index, watch.news(server).filter(|_| server.away_until <= world.now)?))
+            Some((index, watch.news(server).filter(|_| world.answers(&watch.cluster.name))?))
         })
     }
 
