@@ -54,6 +54,13 @@ impl Progress {
         Self { left: back.left(), back: Some(Box::new(back)), ..Self::default() }
     }
 
+    // D-0933: what fails goes back to the last content that was good.
+    /// Whether more may follow: clusters have not got it, or all have, and it may still fail on one, from which all would go back.
+    pub(super) fn is_open(&self) -> bool {
+        let can_go_back = self.names.as_ref().is_some_and(|(_, good)| good.is_some());
+        self.left > 0 || (can_go_back && !(self.updating.is_empty() && self.away.is_empty()))
+    }
+
     /// How many more may get it now, `soaking` of those that are being updated having it. Where it does not go on by itself, why.
     pub(super) fn free(&mut self, rollout: &Rollout, called: &str, soaking: usize) -> usize {
         let limit = rollout.at_a_time.of(self.all).max(1);

@@ -26,7 +26,7 @@ pub(crate) struct Rollouts {
     pub(super) rows: HashMap<Place, Given>,
     /// What has become of them.
     pub(super) said: HashMap<Place, Said>,
-    /// Causes of which clusters wait for their turn, and how far they are.
+    /// Causes of which clusters wait for their turn, or may have to go back, and how far they are.
     waiting: BTreeMap<Cause, Progress>,
     /// What has been given, and is not known to be stored: oldest first, one for each time that this renderer wants to hear of it.
     on_their_way: VecDeque<OnTheirWay>,
@@ -267,7 +267,7 @@ impl Rollouts {
     /// This cause is so far.
     pub(crate) fn set(&mut self, cause: &Cause, turn: Option<Turn>) {
         match turn {
-            Some(Turn { progress, wake_at, .. }) if progress.left > 0 => {
+            Some(Turn { progress, wake_at, .. }) if progress.is_open() => {
                 match wake_at {
                     Some(at) => drop(self.due.insert(cause.clone(), at)),
                     None => drop(self.due.remove(cause)),
@@ -284,17 +284,17 @@ impl Rollouts {
         self.due.remove(cause);
     }
 
-    /// Whether a cluster of this cause waits for its turn.
+    /// Whether a cluster of this cause waits for its turn, or may have to go back.
     pub(crate) fn is_waiting(&self, cause: &Cause) -> bool {
         self.waiting.contains_key(cause)
     }
 
-    /// Causes of which clusters wait for their turn.
+    /// Causes of which clusters wait for their turn, or may have to go back.
     pub(crate) fn waiting(&self) -> Vec<Cause> {
         self.waiting.keys().cloned().collect()
     }
 
-    /// What is said of a cause of which clusters wait.
+    /// What is said of such a cause.
     pub(crate) fn fault(&self, cause: &Cause) -> Option<Fault> {
         self.waiting.get(cause).map(Progress::fault)
     }

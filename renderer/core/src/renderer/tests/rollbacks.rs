@@ -115,6 +115,35 @@ fn where_it_fails_it_goes_back_and_nobody_else_gets_it() {
 }
 
 #[test]
+fn where_it_fails_on_the_last_cluster_all_go_back() {
+    let mut fixture = all_have_it(goes_back());
+    fixture.put(plain("2"));
+    for name in &NAMES[..3] {
+        fixture.hears(name, State::Provisioned);
+    }
+    assert_eq!(fixture.contents(), "2222", "nobody waits for a turn");
+    fixture.hears(NAMES[3], State::Failed);
+    assert_eq!(fixture.contents(), "<<<<");
+    // As when nobody says anything of the last one.
+    let mut fixture = all_have_it(goes_back());
+    fixture.put(plain("2"));
+    for name in &NAMES[..3] {
+        fixture.hears(name, State::Provisioned);
+    }
+    fixture.now += 600_000_001;
+    fixture.run(|renderer, step| renderer.tick(step));
+    assert_eq!(fixture.contents(), "<<<<");
+    // What all have is not looked at any more.
+    let mut fixture = all_have_it(goes_back());
+    fixture.put(plain("2"));
+    for name in NAMES {
+        fixture.hears(name, State::Provisioned);
+    }
+    fixture.hears(NAMES[3], State::Failed);
+    assert_eq!((fixture.contents().as_str(), fixture.problems.get("ClusterProfile p")), ("2222", None));
+}
+
+#[test]
 fn a_successor_knows_what_was_gone_back_from_and_what_was_good() {
     let mut before = all_have_it(goes_back());
     before.put(plain("2"));
