@@ -134,6 +134,8 @@ enum Phase {
     Pruning {
         wave: Option<Wave>,
     },
+    /// The content is being kept, and nothing may go yet.
+    KeepingEarly,
     /// The content is being kept, or what was kept goes.
     Keeping,
     /// The inventory is being reduced to what is there, or deleted.
@@ -370,8 +372,11 @@ impl Job {
             }
             Phase::Applying => {
                 self.settle_releases(context);
-                if context.all_said { self.prune(context) } else { self.defer(context) }
+                if context.all_said { self.prune(context) } else { self.keep_early(context) }
             }
+            Phase::KeepingEarly if self.run.errors.contains_key(KEPT) => self.settle(context),
+            Phase::KeepingEarly if context.all_said => self.prune(context),
+            Phase::KeepingEarly => self.defer(context),
             Phase::Pruning { wave } => match self.next_wave(wave) {
                 Some(_) if wave.is_none() && self.is_guarded(context) => {
                     if self.in_flight > 0 {

@@ -44,6 +44,18 @@ impl Job {
         }
     }
 
+    /// The same where nothing may go yet: its maker goes on when it hears that all is there, and may have to go back to it then.
+    pub(super) fn keep_early(&mut self, context: &mut JobContext<'_>) -> Ended {
+        match self.request_to_keep() {
+            Some(request @ Request::Keep { .. }) => {
+                self.phase = Phase::KeepingEarly;
+                self.call(request, context);
+                Ended::NotYet
+            }
+            _ => self.defer(context),
+        }
+    }
+
     fn request_to_keep(&mut self) -> Option<Request> {
         let profile = self.profile.clone();
         let may_be = self.inventory().is_some_and(|known| known.keeps) && !self.keeping.dropped;

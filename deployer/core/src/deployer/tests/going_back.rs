@@ -86,6 +86,24 @@ fn what_was_changed_deleted_and_added_goes_back() {
 }
 
 #[test]
+fn what_is_there_is_kept_although_not_every_renderer_has_said_its_rows() {
+    let (mut fixture, one) = (Fixture::new(), kept(&content("1", &["b"]), None));
+    fixture.replace(1);
+    fixture.run(|deployer, step| deployer.row(&one, step));
+    fixture.reach();
+    fixture.read_some();
+    assert_eq!(fixture.outcome(), (State::Provisioned, Some(one.head.digest)));
+    assert_eq!(fixture.kept(), [one.head.digest].into());
+    let other = kept(&content("2", &["x"]), Some(one.head.digest));
+    assert!(fixture.take(&other).contains(&"keep".to_owned()));
+    assert_eq!(fixture.names(), ["a", "b", "x"], "nothing goes yet");
+    fixture.take(&back_to(&one));
+    assert_eq!(fixture.outcome().0, State::Provisioned);
+    fixture.read_all();
+    assert_eq!(fixture.names(), ["a", "b"]);
+}
+
+#[test]
 fn a_successor_goes_back_and_stays_there() {
     let (mut fixture, one, _) = deployed();
     let back = back_to(&one);
