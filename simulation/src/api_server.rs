@@ -150,6 +150,11 @@ impl ApiServer {
         }
     }
 
+    /// Profiles of which former contents are kept.
+    pub(crate) fn keeps(&self) -> impl Iterator<Item = &ProfileId> {
+        self.kept.iter().filter(|(_, contents)| !contents.is_empty()).map(|(profile, _)| profile)
+    }
+
     /// A user takes the marks of its owner off one of the objects; which one.
     pub(crate) fn adopt(&mut self, index: usize) -> Option<ObjectKey> {
         let all = self.applied.iter().map(|(key, object)| (key.clone(), Live::of(object)));

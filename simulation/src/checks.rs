@@ -185,6 +185,9 @@ impl History {
         if key.name == "team" && new.is_none() && grounds.has_none(Addon::Team, cluster) {
             return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));
         }
+        if key.name == "back" && new.is_none() && grounds.has_none(Addon::Back, cluster) {
+            return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));
+        }
         if key.name == "own" && new.is_none() {
             self.check_succession(cluster)?;
         }

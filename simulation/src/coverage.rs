@@ -151,6 +151,10 @@ faults! {
     SourceDeleted,
     /// A referenced ConfigMap is changed.
     ContentEdited,
+    /// What a profile deploys that goes back does not work on some clusters.
+    Spoiled,
+    /// A cluster goes back to a former content.
+    WentBack,
     /// An object that content reads by an identifier changes.
     ThingEdited,
     /// It is there for the first time, or again.

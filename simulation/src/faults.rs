@@ -20,6 +20,7 @@ pub(crate) struct Faults {
     edits: f64,
     upsets: f64,
     rivals: f64,
+    spoilings: f64,
     owners: f64,
     crashes: f64,
     silence: f64,
@@ -43,6 +44,7 @@ impl Faults {
             edits: 0.002 * pick(),
             upsets: 0.001 * pick(),
             rivals: if pick() > 1.0 { 0.004 } else { 0.0 },
+            spoilings: if pick() > 0.5 { 0.004 } else { 0.0 },
             owners: 0.012 * pick(),
             crashes: 0.01 * pick(),
             silence: 0.01 * pick(),
@@ -146,6 +148,8 @@ impl Faults {
             world.management.upset(&mut world.random, world.now)
         } else if world.random.random_bool(self.rivals) {
             world.management.flip_rival_at(world.now)
+        } else if world.random.random_bool(self.spoilings) {
+            world.management.change_back(&mut world.random, world.now)
         } else if world.random.random_bool(0.002) && world.management.register_late(world.now) {
             Fault::Registered
         } else {

@@ -29,6 +29,7 @@ mod refusals;
 mod replica;
 mod role;
 mod roles;
+mod rollbacks;
 mod schedule;
 mod store;
 mod unreached;

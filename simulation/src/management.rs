@@ -12,6 +12,7 @@ use crate::checks::LATE;
 use crate::coverage::Fault;
 use crate::manifests::{self, Registration, SourceForm};
 
+mod back;
 mod log;
 mod mend;
 mod pauses;
@@ -40,6 +41,7 @@ pub(crate) struct Management {
     patched: [bool; CLUSTERS.len()],
     /// Whether the profile of a namespace is there.
     team: bool,
+    back: back::Back,
     /// The tier of the profile, and whether what it deploys stays when it goes.
     form: (u64, bool),
     sets: sets::Sets,
@@ -77,11 +79,13 @@ pub(crate) enum Addon {
     Sent,
     /// What a profile of a namespace deploys in the clusters of a set of that namespace. It has the name of the user's profile.
     Team,
+    /// What a profile deploys in all clusters of the tier that goes back when a content fails.
+    Back,
 }
 
 impl Addon {
     pub(crate) const TRIGGERS: [Self; 2] = [Self::Each, Self::All];
-    pub(crate) const ALL: [Self; 5] = [Self::Each, Self::All, Self::Own, Self::Sent, Self::Team];
+    pub(crate) const ALL: [Self; 6] = [Self::Each, Self::All, Self::Own, Self::Sent, Self::Team, Self::Back];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -90,6 +94,7 @@ impl Addon {
             Self::Own => "own",
             Self::Sent => "sent",
             Self::Team => "team",
+            Self::Back => "back",
         }
     }
 }
@@ -114,6 +119,7 @@ impl Management {
         management.put(manifests::sent_trigger());
         management.put_profile((100, false), false);
         management.flip_team();
+        management.flip_back();
         management.put(manifests::base_profile());
         management.put(manifests::base_content());
         management.put(manifests::next_profile());
@@ -184,6 +190,9 @@ impl Management {
     fn put_content(&mut self, addon: Addon) {
         self.edits += 1;
         self.edited[addon as usize] = self.edits;
+        if addon == Addon::Back {
+            return self.put_back_content(self.edits, "");
+        }
         self.put(manifests::content(addon, self.edits));
         if matches!(addon, Addon::All | Addon::Own) {
             self.put(manifests::both(addon, self.edits));

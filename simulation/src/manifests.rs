@@ -1,7 +1,7 @@
 //! What people write in the simulation.
 
 use serde_json::{Value, json};
-use sluice_api::model::{CheckPoint, DEADLINE, FAILURE_BUDGET};
+use sluice_api::model::{CheckPoint, DEADLINE, FAILURE_BUDGET, ROLLOUT_ON_FAILURE};
 
 use crate::management::{Addon, CLUSTERS, SetForm, SetName};
 use crate::world::STEP;
@@ -232,6 +232,29 @@ fn few_at_a_time() -> Value {
     json!({FAILURE_BUDGET: "100%", DEADLINE: format!("{}ms", DEADLINE_OF_ROLLOUTS / 1_000)})
 }
 
+/// What asks whether the content of the profile that goes back works.
+pub(crate) const SOUND: &str = "sound";
+
+/// The profile that goes back when a content fails on a cluster.
+pub(crate) fn back_profile() -> Value {
+    let check = json!({"name": SOUND, "featureID": "Resources", "version": "v1", "kind": "ConfigMap"});
+    let spec = json!({"clusterSelector": {"matchLabels": {"tier": "x"}}, "maxUpdate": 1, "validateHealths": [check],
+        "policyRefs": [content_ref(Addon::Back.name())]});
+    let mut annotations = few_at_a_time();
+    annotations[FAILURE_BUDGET] = "0".into();
+    annotations[ROLLOUT_ON_FAILURE] = "rollback".into();
+    json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile",
+        "metadata": {"name": Addon::Back.name(), "annotations": annotations}, "spec": spec})
+}
+
+/// The ConfigMap that it is made of: it does not work on the clusters whose names are letters of `sick`.
+pub(crate) fn back_content(edit: u64, sick: &str) -> Value {
+    let text = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{namespace: default, name: back}}\ndata: {{edit: \"{edit}\", sick: \"{sick}\"}}\n"
+    );
+    config_map(Addon::Back.name(), &text, false)
+}
+
 /// How long one cluster waits for another of which nobody says anything, microseconds.
 pub(crate) const DEADLINE_OF_ROLLOUTS: i64 = 200 * STEP;
 
@@ -301,7 +324,7 @@ pub(crate) fn content(addon: Addon, edit: u64) -> Value {
         Addon::Sent => format!(
             "{head}\"sent-{{{{ .CloudEvent.subject }}}}\"}}\ndata: {{v: \"{{{{ .CloudEvent.id }}}}\", edit: \"{edit}\"}}\n"
         ),
-        Addon::Team => format!("{head}team}}\ndata: {{edit: \"{edit}\"}}\n"),
+        Addon::Team | Addon::Back => format!("{head}{}}}\ndata: {{edit: \"{edit}\"}}\n", addon.name()),
         Addon::Own => {
             let size = r#"{{ getField "thing" "spec.size" }}"#;
             format!("{head}own}}\ndata: {{edit: \"{edit}\", size: \"{size}\"}}\n")

@@ -10,6 +10,7 @@
 //! | own | the user's profile, or without one the same as above for the trigger that makes one of its name | clusters `tier: x`, by label, or those of the set for the profile | `own`, `both` when its tier is the lower one |
 //! | team | the profile of a namespace | the clusters of its set | `team` |
 //! | next | a profile after which the user's profile goes | clusters `env: fv` | `next` |
+//! | back | a profile that goes back when a content fails | clusters `tier: x` | `back`, of which edit is compared apart |
 //! | base | a profile without a selector, which the user's profile depends on | where the user's profile is | `base` |
 
 // D-1303: the expectation of the simulation shares no code with the cores.
@@ -22,6 +23,7 @@ use sluice_api::{MANAGEMENT, ObjectKey, ProfileId};
 use crate::api_server::ApiServer;
 use crate::management::{Addon, CLUSTERS, Management};
 use crate::manifests::{SourceForm, TRIGGER_TIER};
+use crate::rollbacks;
 use crate::world::World;
 
 /// A profile, by what it is for: what it is called is the renderer's business, but for the one that a user wrote.
@@ -41,6 +43,8 @@ pub(crate) enum Holder {
     Base,
     /// The one that takes over from the user's.
     Next,
+    /// The one that goes back.
+    Back,
 }
 
 /// An object as it should be, and the profiles that may hold it.
@@ -200,10 +204,21 @@ fn selected(source: Option<SourceForm>, server: &ApiServer) -> Vec<Event> {
 /// What is different.
 pub(crate) fn compare(world: &World) -> Result<(), String> {
     let World { management, clusters: servers, .. } = world;
-    let tables: Vec<_> = world.servers().map(|(name, _)| (name, table(management, servers, name))).collect();
+    let tables = world.servers().map(|(name, _)| {
+        let mut table = table(management, servers, name);
+        rollbacks::put(world, name, &mut table);
+        (name, table)
+    });
+    let tables: Vec<_> = tables.collect();
     let mut names = BTreeMap::from(
-        [(Holder::Own, "own"), (Holder::Team, "default/own"), (Holder::Base, "base"), (Holder::Next, "next")]
-            .map(|(holder, name)| (holder, name.to_owned())),
+        [
+            (Holder::Own, "own"),
+            (Holder::Team, "default/own"),
+            (Holder::Base, "base"),
+            (Holder::Next, "next"),
+            (Holder::Back, "back"),
+        ]
+        .map(|(holder, name)| (holder, name.to_owned())),
     );
     for (cluster, table) in &tables {
         let is_refused = |name: &str| world.is_refused(cluster, name);
@@ -292,8 +307,10 @@ fn compare_holders(
         }
     }
     let certain = table.iter().filter(|(name, _)| !is_refused(name));
-    let holders: BTreeSet<_> = certain.flat_map(|(_, wanted)| &wanted.holders).collect();
-    let found: BTreeSet<_> = server.inventories.keys().map(|profile| profile.path()).collect();
+    let mut holders: BTreeSet<_> = certain.flat_map(|(_, wanted)| &wanted.holders).collect();
+    let found = server.inventories.keys().filter(|profile| !world.is_open(profile));
+    let found: BTreeSet<_> = found.map(|profile| profile.path()).collect();
+    holders.retain(|holder| **holder != Holder::Back || world.certain_content().is_some());
     let known = |holder: &&&Holder| names.get(holder).is_some_and(|name| !found.contains(name));
     if let Some(holder) = holders.iter().find(known) {
         return Err(format!("cluster {cluster}: {holder:?} has no inventory, only {found:?}"));
@@ -315,7 +332,8 @@ fn owner(object: &Value) -> Option<&str> {
     annotations["projectsveltos.io/owner-name"].as_str().filter(of_kind)
 }
 
-fn data(object: &Value) -> BTreeMap<String, String> {
+/// What an object says.
+pub(crate) fn data(object: &Value) -> BTreeMap<String, String> {
     let pairs = object["data"].as_object().into_iter().flatten();
     pairs.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
 }

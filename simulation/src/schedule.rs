@@ -18,6 +18,7 @@ use crate::refusals::Lasting;
 use crate::replica::{Process, Replica};
 use crate::role::Seat;
 use crate::roles::{AgentRole, DeployerRole, MatcherRole, RendererRole, SHARDS};
+use crate::rollbacks::Rollbacks;
 use crate::store::Store;
 use crate::unreached::Unreached;
 use crate::world::{STEP, TOMBSTONE_TTLS, World};
@@ -110,6 +111,7 @@ impl Schedule {
             management: Management::new(&mut random),
             clusters: SERVERS.into_iter().map(|name| (name, ApiServer::default())).collect(),
             history: History::default(),
+            rollbacks: Rollbacks::default(),
             lasting: Lasting::of(seed),
             departure: Departure::of(seed, FAULTS_UNTIL),
             unreached: Unreached::of(seed, FAULTS_UNTIL),
@@ -159,6 +161,7 @@ impl Schedule {
         }
         self.world.depart();
         self.world.lose_way();
+        self.world.write_last();
         self.work();
     }
 

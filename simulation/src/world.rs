@@ -16,6 +16,7 @@ use crate::departure::Departure;
 use crate::management::{CLUSTERS, Management};
 use crate::membership::Air;
 use crate::refusals::Lasting;
+use crate::rollbacks::Rollbacks;
 use crate::store::Store;
 use crate::unreached::Unreached;
 
@@ -37,6 +38,8 @@ pub(crate) struct World {
     pub(crate) management: Management,
     pub(crate) clusters: BTreeMap<&'static str, ApiServer>,
     pub(crate) history: History,
+    /// What becomes of the profile that goes back.
+    pub(crate) rollbacks: Rollbacks,
     /// What one of them refuses when all other faults have ended.
     pub(crate) lasting: Option<Lasting>,
     /// The cluster that is deregistered for ever.

@@ -12,6 +12,7 @@ impl Management {
                     // What a cluster has stays when it is deregistered; only what its events led to goes.
                     Addon::Own => !self.profile || self.rival,
                     Addon::Team => !self.team,
+                    Addon::Back => !self.back.there,
                     Addon::Sent | Addon::Each | Addon::All => true,
                 };
             };
@@ -27,6 +28,7 @@ impl Management {
                 }
                 Addon::Sent => registered.env != "fv",
                 Addon::Team => !self.team || left_out,
+                Addon::Back => !self.back.there || registered.tier != "x",
                 Addon::Each => !self.triggers[0] || !selecting || left_out,
                 Addon::All => {
                     !self.triggers[1] || !selecting || registered.env != "fv" || registered.tier != "x"

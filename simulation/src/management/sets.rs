@@ -168,7 +168,7 @@ impl Management {
                 (!self.sets.each || self.is_sure(SetName::Env)) && !self.each_selects(CLUSTERS[cluster])
             }
             Addon::Team => self.is_sure(SetName::Team) && !self.team_selects(CLUSTERS[cluster]),
-            Addon::All | Addon::Sent => false,
+            Addon::All | Addon::Sent | Addon::Back => false,
         }
     }
 }

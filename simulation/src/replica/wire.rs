@@ -152,7 +152,7 @@ impl<R: Role> Process<R> {
         world.coverage.many(Fault::Refused, u64::from(matches!(verdict, PublishOutcome::Replaced(_))));
         if matches!(verdict, PublishOutcome::Stored(_)) {
             for row in group.rows.iter() {
-                let wrong = world.history.stored(row);
+                let wrong = world.history.stored(row).or_else(|| world.note_content(row));
                 world.violation = world.violation.take().or(wrong);
             }
         }

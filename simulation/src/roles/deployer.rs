@@ -13,9 +13,11 @@ use super::{FORGET_AFTER, SHARDS};
 use crate::api_server::Written;
 use crate::coverage::Fault;
 use crate::management::{Addon, SERVERS};
+use crate::manifests::SOUND;
 use crate::membership::MEMBER_TTL;
 use crate::refusals::proxy_answer;
 use crate::role::{Link, Role, Seat};
+use crate::rollbacks;
 use crate::world::{CALL_TIMEOUT, STEP, World, cluster_ref};
 
 /// The deployer of one shard.
@@ -50,6 +52,8 @@ enum Standing {
 struct AskedCheck {
     cluster: ClusterRef,
     id: CheckId,
+    /// Whether it is about what the profile has deployed that goes back.
+    of_back: bool,
     told: Option<bool>,
 }
 
@@ -183,7 +187,10 @@ impl DeployerRole {
     fn check_news(&self, world: &World) -> Option<(usize, bool)> {
         self.asked.iter().enumerate().find_map(|(index, asked)| {
             let server = world.clusters.get(asked.cluster.name.as_str())?;
-            let passes = server.ill_for(world.now).is_none();
+            let passes = match asked.of_back {
+                true => rollbacks::works(world, &asked.cluster.name, server),
+                false => server.ill_for(world.now).is_none(),
+            };
             let answers = world.answers(&asked.cluster.name);
             (answers && asked.told != Some(passes)).then_some((index, passes))
         })
@@ -313,8 +320,12 @@ impl Role for DeployerRole {
     fn effect(&mut self, world: &mut World, effect: deployer::Effect) {
         let (cluster, id, request) = match effect {
             deployer::Effect::Call(cluster, id, request) => (cluster, id, request),
-            deployer::Effect::Check(cluster, id, ..) | deployer::Effect::ClusterCheck(cluster, id, _) => {
-                return self.asked.push(AskedCheck { cluster, id, told: None });
+            deployer::Effect::Check(cluster, id, check, _) => {
+                let of_back = check.name == SOUND;
+                return self.asked.push(AskedCheck { cluster, id, of_back, told: None });
+            }
+            deployer::Effect::ClusterCheck(cluster, id, _) => {
+                return self.asked.push(AskedCheck { cluster, id, of_back: false, told: None });
             }
             deployer::Effect::EndCheck(cluster, id) => {
                 return self.asked.retain(|asked| (&asked.cluster, asked.id) != (&cluster, id));
