@@ -6,6 +6,7 @@ use std::time::Duration;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
 
 use crate::cluster::Cluster;
 
@@ -29,6 +30,9 @@ pub struct FaultSettings {
     pub unreachable: bool,
     /// The token of the cluster is no longer accepted.
     pub expire_token: bool,
+    /// So many writes are carried out. The answer of the last of them, and all that come later, wait until this is another number,
+    /// or none: then nothing waits.
+    pub writes_left: Option<u64>,
 }
 
 /// The fate of one request.
@@ -48,7 +52,11 @@ pub enum Fate {
 
 /// The fault knobs of one cluster and the generator that draws from them.
 #[derive(Debug)]
-pub struct FaultState(Mutex<(FaultSettings, SmallRng)>);
+pub struct FaultState {
+    drawn: Mutex<(FaultSettings, SmallRng)>,
+    /// The knobs were set.
+    set: Notify,
+}
 
 /// A handle on the faults of one cluster; cheap to clone.
 #[derive(Debug, Clone)]
@@ -65,6 +73,7 @@ impl Default for FaultSettings {
             error_code: 500,
             unreachable: false,
             expire_token: false,
+            writes_left: None,
         }
     }
 }
@@ -75,11 +84,43 @@ impl FaultState {
     /// No faults; the generator is seeded by the name of the cluster.
     pub fn new(cluster: &str) -> Self {
         let seed = cluster.bytes().fold(7_u64, |seed, byte| seed.wrapping_mul(31) ^ u64::from(byte));
-        Self(Mutex::new((FaultSettings::default(), SmallRng::seed_from_u64(seed))))
+        let drawn = Mutex::new((FaultSettings::default(), SmallRng::seed_from_u64(seed)));
+        Self { drawn, set: Notify::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, (FaultSettings, SmallRng)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.drawn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    // D-1308: whoever waits for the answer of the n-th write is killed.
+    /// Waits until one more write may be carried out.
+    pub async fn begin_write(&self) {
+        self.when(|settings| match &mut settings.writes_left {
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+            None => true,
+        })
+        .await;
+    }
+
+    /// Waits until a write that was carried out may be answered.
+    pub async fn end_write(&self) {
+        self.when(|settings| settings.writes_left != Some(0)).await;
+    }
+
+    /// Waits until this is so, and looks again whenever the knobs are set.
+    async fn when(&self, mut is_so: impl FnMut(&mut FaultSettings) -> bool) {
+        loop {
+            // Before the look, so that nothing is missed in between.
+            let set = self.set.notified();
+            if is_so(&mut self.lock().0) {
+                return;
+            }
+            set.await;
+        }
     }
 
     /// Draws how long a request waits and what becomes of it.
@@ -122,6 +163,7 @@ impl Faults {
     pub fn set(&self, settings: FaultSettings) {
         let cut = settings.unreachable;
         self.0.faults().lock().0 = settings;
+        self.0.faults().set.notify_waiters();
         if cut {
             self.cut_watches();
         }
@@ -170,6 +212,11 @@ impl Faults {
         self.change(|settings| settings.expire_token = expired);
     }
 
+    /// Carries so many writes out, and lets the answer of the last and all further ones wait; `None` lets all go on.
+    pub fn writes_left(&self, left: Option<u64>) {
+        self.change(|settings| settings.writes_left = left);
+    }
+
     /// Ends all watches that run now.
     pub fn cut_watches(&self) {
         self.0.cut_watches();
@@ -183,6 +230,9 @@ impl Faults {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+    use std::task::Poll;
+
     use super::*;
 
     fn faults() -> Faults {
@@ -204,6 +254,23 @@ mod tests {
         };
         assert_eq!(draw(), draw());
         assert!(draw().contains(&Fate::Fail(503)) && draw().contains(&Fate::Serve));
+    }
+
+    #[tokio::test]
+    async fn the_answer_of_the_last_write_and_all_further_writes_wait() {
+        let faults = faults();
+        let state = faults.0.faults();
+        faults.writes_left(Some(2));
+        state.begin_write().await;
+        assert_eq!(futures::poll!(pin!(state.end_write())), Poll::Ready(()));
+        state.begin_write().await;
+        assert_eq!(faults.settings().writes_left, Some(0));
+        let (mut answer, mut next) = (pin!(state.end_write()), pin!(state.begin_write()));
+        assert_eq!(futures::poll!(answer.as_mut()), Poll::Pending);
+        assert_eq!(futures::poll!(next.as_mut()), Poll::Pending);
+        faults.writes_left(None);
+        assert_eq!(futures::poll!(answer), Poll::Ready(()));
+        assert_eq!(futures::poll!(next), Poll::Ready(()));
     }
 
     #[test]

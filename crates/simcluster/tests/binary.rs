@@ -98,6 +98,15 @@ fn faults_are_set_over_http() {
         (200, 200)
     );
     assert_eq!(binary.faults(json!({"reject429": "often"})), 400);
+    let write = |name: &str| {
+        let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}).to_string();
+        let path = format!("{NAMESPACES}/default/configmaps");
+        binary.call("POST", &path, "content-type: application/json\r\n", &body).0
+    };
+    assert_eq!((binary.faults(json!({"writesLeft": 2})), write("a"), get()), (200, 201, 200));
+    let shown = binary.call("GET", "/_sim/clusters/cluster-1/faults", "", "").1;
+    assert!(shown.contains("\"writesLeft\":1"), "{shown}");
+    assert_eq!((binary.faults(json!({"writesLeft": null})), write("b"), write("c")), (200, 201, 201));
     assert_eq!(binary.faults(json!({"unknown": 1})), 400);
     assert_eq!(binary.call("GET", "/clusters/cluster-2/api/v1/namespaces", "", "").0, 200);
 }

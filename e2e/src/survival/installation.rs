@@ -1,5 +1,7 @@
 //! The pipeline, its clusters, and what they must hold.
 
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -7,13 +9,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use sluice_api::Gvk;
+use sluice_dryrun::Sources;
 use sluice_testbed::manifests;
-use sluice_testbed::{Connection, KubeContext, Options, Stack};
+use sluice_testbed::{Connection, KubeContext, Options, Process, Stack};
 use tempfile::TempDir;
 
 use super::changes::{CLUSTERS, Changes, first, still};
 use super::pacer::Pacer;
 use super::watcher::Watcher;
+use crate::chart_server::serve_charts;
 use crate::cluster_client::is_deployed;
 use crate::fleet::Fleet;
 use crate::scenario::{MANAGEMENT, State, differences};
@@ -34,9 +38,12 @@ pub struct Installation {
     /// What happened in them.
     pub watcher: Watcher,
     management: State,
+    /// What is compared in each cluster.
+    kinds: Vec<Gvk>,
     /// The number of the next change, over all storms and pacers.
     changes: Arc<AtomicU64>,
     started: Instant,
+    _charts: Option<Process>,
     dir: Option<TempDir>,
 }
 
@@ -56,15 +63,38 @@ impl Installation {
     /// # Errors
     /// What could not be started, or what is different; the logs are kept then.
     pub async fn start_on(options: Options) -> anyhow::Result<Self> {
+        Self::start_with(options, None).await
+    }
+
+    /// The same with the charts of a folder that has a `sources.yaml`.
+    ///
+    /// # Errors
+    /// What could not be started, or what is different; the logs are kept then.
+    pub async fn start_with(mut options: Options, sources: Option<&Path>) -> anyhow::Result<Self> {
         let dir = tempfile::Builder::new().prefix("sluice-survival-").tempdir()?;
         let (clusters, started) = (options.clusters, Instant::now());
+        let (mut management, mut charts) = (State::default(), None);
+        if let Some(sources) = sources {
+            let (server, mirrors) = serve_charts(dir.path(), sources)?;
+            options.environment.extend([
+                ("SLUICE_CHART_MIRRORS".to_owned(), mirrors.join(",")),
+                ("SLUICE_CHART_HOSTS".to_owned(), "127.0.0.1".to_owned()),
+            ]);
+            (management, charts) = (State::with(Sources::read(sources)?), server);
+        }
         let stack = match Stack::start(dir.path(), options).await {
             Ok(stack) => stack,
             Err(error) => return Err(error.context(format!("the logs are in {}", dir.keep().display()))),
         };
         let fleet = Fleet::of_kubeconfig(&std::fs::read_to_string(stack.kubeconfig())?).await?;
-        let (watcher, management, changes) = (Watcher::start(&fleet), State::default(), Arc::default());
-        let mut installation = Self { stack, fleet, watcher, management, changes, started, dir: Some(dir) };
+        let (watcher, changes, dir) = (Watcher::start(&fleet), Arc::default(), Some(dir));
+        let kinds = vec![
+            Gvk::new("networking.k8s.io", "v1", "NetworkPolicy"),
+            Gvk::new("", "v1", "ConfigMap"),
+            Gvk::new("", "v1", "Secret"),
+        ];
+        let mut installation =
+            Self { stack, fleet, watcher, management, kinds, changes, started, _charts: charts, dir };
         match installation.fill(clusters).await {
             Ok(()) => Ok(installation),
             Err(error) => Err(error.context(format!("the logs are in {}", installation.keep()))),
@@ -126,9 +156,16 @@ impl Installation {
         Changes::begin(&self.fleet, first, total, except)
     }
 
-    /// Begins changes at a rate, in all clusters. The storm before must be over.
-    pub fn pace(&self, rate: u32) -> Pacer {
-        Pacer::begin(&self.fleet, self.changes.clone(), rate)
+    /// Begins changes at a rate, in all clusters but `except`. The storm before must be over.
+    pub fn pace(&self, rate: u32, except: &[&str]) -> Pacer {
+        Pacer::begin(&self.fleet, self.changes.clone(), rate, except)
+    }
+
+    /// Compares objects of this kind, too.
+    pub fn compare(&mut self, kind: Gvk) {
+        if !self.kinds.contains(&kind) {
+            self.kinds.push(kind);
+        }
     }
 
     /// Waits until every cluster but `except` holds what `sluice build` says, and stays so.
@@ -157,20 +194,18 @@ impl Installation {
     }
 
     /// What is wrong now, compared with `sluice build` of what is there now.
-    async fn differences(&self, except: &[&str]) -> anyhow::Result<Vec<String>> {
+    ///
+    /// # Errors
+    /// When a cluster does not answer.
+    pub async fn differences(&self, except: &[&str]) -> anyhow::Result<Vec<String>> {
         let built = self.present(except).await?.build()?;
-        let kinds = [
-            Gvk::new("networking.k8s.io", "v1", "NetworkPolicy"),
-            Gvk::new("", "v1", "ConfigMap"),
-            Gvk::new("", "v1", "Secret"),
-        ];
         let mut found = Vec::new();
         for (cluster, member) in &self.fleet.members {
             if except.contains(&cluster.as_str()) {
                 continue;
             }
             let wanted = built.clusters.get(cluster).map(Vec::as_slice).unwrap_or_default();
-            found.extend(differences(cluster, wanted, &member.client.deployed(&kinds).await?));
+            found.extend(differences(cluster, wanted, &member.client.deployed(&self.kinds).await?));
         }
         Ok(found)
     }
@@ -215,13 +250,42 @@ impl Installation {
     /// # Errors
     /// What the simulator says.
     pub async fn faults(&self, cluster: &str, knobs: Value) -> anyhow::Result<()> {
+        self.knobs(http::Method::PUT, cluster, &knobs).await.map(drop)
+    }
+
+    /// Whether as many writes have come to a simulated cluster as its knob `writesLeft` said: their answer waits.
+    ///
+    /// # Errors
+    /// What the simulator says.
+    pub async fn is_held(&self, cluster: &str) -> anyhow::Result<bool> {
+        let knobs = self.knobs(http::Method::GET, cluster, &Value::Null).await?;
+        Ok(knobs["writesLeft"] == 0)
+    }
+
+    async fn knobs(&self, method: http::Method, cluster: &str, knobs: &Value) -> anyhow::Result<Value> {
         let access: Option<&KubeContext> = self.stack.clusters().iter().find(|access| access.name == cluster);
         let access = access.with_context(|| format!("there is no cluster {cluster}"))?;
         let mut connection = Connection::open(&access.authority).await?;
         let path = format!("/_sim/clusters/{cluster}/faults");
         let body = knobs.to_string().into();
-        let answer = connection.call(http::Method::PUT, &path, "", "application/json", body).await?;
-        answer.success().map(drop)
+        let answer = connection.call(method, &path, "", "application/json", body).await?;
+        Ok(serde_json::from_slice(&answer.success()?.body)?)
+    }
+
+    /// The replica that works on a shard of a stage.
+    ///
+    /// # Errors
+    /// When nobody does, or nobody says.
+    pub fn owner(&self, stage: &str, shard: usize) -> anyhow::Result<String> {
+        let url = self.stack.nats_url();
+        let arguments = ["shards", "--stage", stage, "-o", "json", "--nats-url", &url];
+        let said = Command::new(self.stack.programs().find("sluice")?).args(arguments).output()?;
+        let text = String::from_utf8_lossy(&said.stdout);
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let is_it = |line: &Value| line["shard"].as_str().is_some_and(|text| text.parse() == Ok(shard));
+        let owner = lines.into_iter().find(is_it);
+        let named = owner.as_ref().and_then(|line| line["replica"].as_str());
+        named.map(str::to_owned).with_context(|| format!("nobody has shard {shard} of {stage}: {text}"))
     }
 
     /// Keeps data and logs when the test ends; says where they are.

@@ -8,6 +8,7 @@
 
 mod changes;
 mod installation;
+mod journal;
 mod pacer;
 mod problems;
 mod standing;
@@ -16,6 +17,7 @@ mod watcher;
 
 pub use changes::{CLUSTERS, Changes, service};
 pub use installation::Installation;
+pub use journal::{Entry, Journal};
 pub use pacer::Pacer;
 pub use problems::{Problem, problems};
 pub use standing::Standing;

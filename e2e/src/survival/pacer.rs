@@ -21,13 +21,15 @@ pub struct Pacer {
 // === impl Pacer ===
 
 impl Pacer {
-    /// Begins; `next` numbers the changes of all storms and pacers of a test.
-    pub(super) fn begin(fleet: &Fleet, next: Arc<AtomicU64>, rate: u32) -> Self {
+    /// Begins in all clusters but `except`; `next` numbers the changes of all storms and pacers of a test.
+    pub(super) fn begin(fleet: &Fleet, next: Arc<AtomicU64>, rate: u32, except: &[&str]) -> Self {
         let (over, made, mut tasks) =
             (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default(), JoinSet::new());
-        let count = fleet.members.len() as u64;
+        let chosen = fleet.members.iter().filter(|(name, _)| !except.contains(&name.as_str()));
+        let members: Vec<_> = chosen.map(|(_, member)| member).collect();
+        let count = members.len() as u64;
         let mut queues = Vec::new();
-        for member in fleet.members.values() {
+        for member in members {
             // Unbounded: the clock never waits for a cluster, and a test is over long before this matters.
             let (queue, mut numbers) = mpsc::unbounded_channel();
             queues.push(queue);

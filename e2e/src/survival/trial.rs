@@ -121,7 +121,7 @@ impl Settings {
         }
         let before = Standing::of(installation).await?;
         installation.say(&format!("{} changes a second begin", self.rate));
-        let pacer = installation.pace(self.rate);
+        let pacer = installation.pace(self.rate, &[]);
         tokio::time::sleep(AROUND).await;
         Box::pin(faults(installation)).await.context("the fault itself")?;
         tokio::time::sleep(AROUND).await;

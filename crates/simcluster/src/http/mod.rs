@@ -30,7 +30,7 @@ use crate::{discovery, openapi};
 use params::Params;
 pub use respond::Format;
 use respond::Response;
-use route::Route;
+use route::{Route, Target};
 
 /// A connection that is to be closed without an answer.
 #[derive(Debug)]
@@ -141,9 +141,21 @@ async fn read(cluster: Arc<Cluster>, request: Request<Incoming>) -> Result<Call,
     Ok(Call { cluster, method, params, format, content_type, user, agent, body })
 }
 
+/// Whether a request may change an object: a review is posted, too, and a dry run changes nothing.
+fn writes(target: &Target, call: &Call) -> bool {
+    call.method != Method::GET && !objects::is_answered_alone(target) && call.params.get("dryRun").is_empty()
+}
+
 async fn dispatch(path: &str, call: Call) -> Result<Response, ApiError> {
     let route = Route::parse(path).ok_or_else(ApiError::unknown_path)?;
     match route {
+        Route::Object(target) if writes(&target, &call) => {
+            let cluster = call.cluster.clone();
+            cluster.faults().begin_write().await;
+            let answered = objects::answer(&target, call);
+            cluster.faults().end_write().await;
+            answered
+        }
         Route::Object(target) => objects::answer(&target, call),
         _ if call.method != Method::GET => Err(ApiError::method_not_allowed()),
         Route::Health => Ok(respond::text("ok")),

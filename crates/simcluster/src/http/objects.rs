@@ -21,7 +21,7 @@ const DEFAULT_WATCH: Duration = Duration::from_secs(30 * 60);
 
 /// Answers a request for objects.
 pub fn answer(target: &Target, call: Call) -> Result<Response, ApiError> {
-    if VIRTUAL.iter().any(|kind| kind.group == target.group && kind.plural == target.plural) {
+    if is_virtual(target) {
         return reviews::answer(target, &call);
     }
     if tokens::is_here(target) {
@@ -39,6 +39,15 @@ pub fn answer(target: &Target, call: Call) -> Result<Response, ApiError> {
         (&Method::DELETE, true) => delete_collection(target, &endpoint, &call),
         _ => Err(ApiError::method_not_allowed()),
     }
+}
+
+/// Whether nothing is stored of what is posted there.
+pub fn is_answered_alone(target: &Target) -> bool {
+    is_virtual(target) || tokens::is_here(target)
+}
+
+fn is_virtual(target: &Target) -> bool {
+    VIRTUAL.iter().any(|kind| kind.group == target.group && kind.plural == target.plural)
 }
 
 fn check_path(target: &Target, endpoint: &Endpoint) -> Result<(), ApiError> {
