@@ -72,12 +72,14 @@ fn generation(number: u64) -> Vec<Value> {
     let base = [json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}), inside];
     let data = json!({"generation": number.to_string()});
     let parts = ["base", "definition", "a", "b", "common"];
-    let mut objects = vec![content(&named("base"), &base), content(&named("definition"), &definition(number))];
+    let mut objects =
+        vec![content(&named("base"), &base), content(&named("definition"), &definition(number))];
     for part in ["a", "b"] {
         objects.push(content(&named(part), &[config_map(&format!("{part}-{number}"), data.clone())]));
     }
     objects.push(content(&named("common"), &[config_map("common", data)]));
-    let references = parts.map(|part| json!({"kind": "ConfigMap", "namespace": "default", "name": named(part)}));
+    let references =
+        parts.map(|part| json!({"kind": "ConfigMap", "namespace": "default", "name": named(part)}));
     let check = |name: &str, gate: &str, rule: String| {
         json!([{"name": name, "featureID": "Resources", "group": "", "version": "v1", "kind": "ConfigMap", "namespace": "default",
             "labelFilters": [{"key": gate, "operation": "Has"}], "evaluateCEL": [{"name": name, "rule": rule}]}])

@@ -6,6 +6,7 @@
 mod bus;
 mod kubeconfig;
 pub mod manifests;
+mod place;
 mod ports;
 mod process;
 mod programs;
@@ -16,6 +17,7 @@ mod web;
 
 pub use bus::{BusServer, View};
 pub use kubeconfig::{KubeContext, contexts};
+pub use place::{Inside, Place};
 pub use ports::steady_port;
 pub use process::{Launch, Process};
 pub use programs::Programs;

@@ -6,6 +6,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use anyhow::{Context as _, bail};
 
+use crate::place::Inside;
+
 /// How many lines of a log an error shows.
 const LOG_LINES: usize = 12;
 
@@ -24,6 +26,8 @@ pub struct Launch {
     pub dir: PathBuf,
     /// Whether it has children of its own, so that it must be asked to end.
     pub graceful: bool,
+    /// The place where it runs, when it has a network of its own.
+    pub place: Option<Inside>,
 }
 
 /// A running process. It ends when this is dropped.
@@ -45,6 +49,7 @@ impl Launch {
             environment: Vec::new(),
             dir: dir.to_path_buf(),
             graceful: false,
+            place: None,
         }
     }
 }
@@ -66,6 +71,7 @@ impl Process {
         let script = "ulimit -n \"$(ulimit -H -n)\" 2>/dev/null; exec \"$0\" \"$@\"";
         let child = Command::new("sh")
             .args(["-c", script])
+            .args(launch.place.iter().flat_map(Inside::command))
             .arg(&launch.program)
             .args(&launch.arguments)
             .envs(launch.environment.iter().map(|(name, value)| (name, value)))

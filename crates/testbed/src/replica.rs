@@ -32,7 +32,8 @@ impl Replica {
     /// # Errors
     /// When it cannot be started.
     pub fn start(stage: &'static str, mut launch: Launch) -> anyhow::Result<Self> {
-        let admin = format!("127.0.0.1:{}", steady_port()?);
+        let host = launch.place.as_ref().map_or("127.0.0.1", |place| &place.address);
+        let admin = format!("{host}:{}", steady_port()?);
         launch.arguments.push(format!("--http-addr={admin}"));
         let name = launch.name.clone();
         Ok(Self { stage, name, admin, process: Process::start(launch)? })

@@ -22,14 +22,14 @@ pub struct Security {
 // === impl Security ===
 
 impl Security {
-    /// Makes certificates, the key of each user, and the accounts that the nodes include.
+    /// Makes certificates for nodes at this address, the key of each user, and the accounts that the nodes include.
     ///
     /// # Errors
     /// What cannot be made: `openssl` is needed.
-    pub fn make(programs: &Programs, dir: &Path) -> anyhow::Result<Self> {
+    pub fn make(programs: &Programs, dir: &Path, address: &str) -> anyhow::Result<Self> {
         let folder = dir.join("security");
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/dev-certificates.sh");
-        output(Command::new(script).arg(folder.join("tls")))?;
+        output(Command::new(script).arg(folder.join("tls")).arg(address))?;
         let mut users = Command::new(programs.find("sluice")?);
         let accounts = output(
             users

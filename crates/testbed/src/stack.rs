@@ -11,6 +11,7 @@ use anyhow::{Context as _, bail};
 
 use crate::bus::BusServer;
 use crate::kubeconfig::{KubeContext, contexts};
+use crate::place::Inside;
 use crate::process::{Launch, Process};
 use crate::programs::Programs;
 use crate::replica::{Replica, STAGES};
@@ -44,6 +45,12 @@ pub struct Options {
     pub electing: bool,
     /// Whether the bus has TLS and a user for each stage.
     pub secured: bool,
+    /// The address of this machine where clients reach the bus.
+    pub bus_address: String,
+    /// The address where the simulated clusters listen.
+    pub clusters_address: String,
+    /// Replicas that have a network of their own, by name.
+    pub places: BTreeMap<String, Inside>,
     /// Variables of the environment of every stage, besides those of this process.
     pub environment: Vec<(String, String)>,
 }
@@ -76,6 +83,9 @@ impl Default for Options {
             stream_replicas: 1,
             electing: false,
             secured: false,
+            bus_address: "127.0.0.1".to_owned(),
+            clusters_address: "127.0.0.1".to_owned(),
+            places: BTreeMap::new(),
             environment: Vec::new(),
         }
     }
@@ -95,8 +105,9 @@ impl Stack {
         let electing = options.electing;
         let (place, replicas) = (dir.to_path_buf(), BTreeMap::new());
         seed(&programs, dir).await?;
-        let security = options.secured.then(|| Security::make(&programs, dir)).transpose()?;
-        let bus = BusServer::start(dir, options.nodes, security.as_ref()).await?;
+        let address = &options.bus_address;
+        let security = options.secured.then(|| Security::make(&programs, dir, address)).transpose()?;
+        let bus = BusServer::start_at(address, dir, options.nodes, security.as_ref()).await?;
         if !electing {
             bus.wait_until_healthy(START_TIMEOUT).await?;
         }
@@ -203,7 +214,8 @@ impl Stack {
         arguments.extend(self.security.iter().flat_map(|security| security.arguments(stage)));
         let program = programs.find(&format!("sluice-{stage}"))?;
         let environment = self.options.environment.clone();
-        let launch = Launch { environment, ..Launch::new(&name, program, arguments, &self.dir) };
+        let place = self.options.places.get(&name).cloned();
+        let launch = Launch { environment, place, ..Launch::new(&name, program, arguments, &self.dir) };
         let replica = Replica::start(stage, launch)?;
         self.replicas.insert(name, replica);
         Ok(())
@@ -287,7 +299,7 @@ async fn simulator(
 ) -> anyhow::Result<(Process, Vec<KubeContext>)> {
     let file = dir.join("kubeconfig");
     let arguments = vec![
-        "--listen=127.0.0.1:0".to_owned(),
+        format!("--listen={}:0", options.clusters_address),
         format!("--clusters={}", options.clusters),
         format!("--services={}", options.services),
         format!("--kubeconfig-out={}", file.display()),

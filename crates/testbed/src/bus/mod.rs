@@ -40,7 +40,21 @@ impl BusServer {
     /// # Errors
     /// When one cannot be started.
     pub async fn start(dir: &Path, nodes: usize, security: Option<&Security>) -> anyhow::Result<Self> {
-        let all: Vec<Addresses> = (0..nodes).map(|_| Addresses::free()).collect::<anyhow::Result<_>>()?;
+        Self::start_at("127.0.0.1", dir, nodes, security).await
+    }
+
+    /// The same, for clients at another address of this machine.
+    ///
+    /// # Errors
+    /// When one cannot be started.
+    pub async fn start_at(
+        address: &str,
+        dir: &Path,
+        nodes: usize,
+        security: Option<&Security>,
+    ) -> anyhow::Result<Self> {
+        let free = |_| Addresses::free(address);
+        let all: Vec<Addresses> = (0..nodes).map(free).collect::<anyhow::Result<_>>()?;
         let routes: Vec<u16> = all.iter().map(|addresses| addresses.route).collect();
         let mut server = Self { nodes: Vec::new() };
         for (index, addresses) in all.into_iter().enumerate() {

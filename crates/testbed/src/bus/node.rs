@@ -20,9 +20,11 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A paused node takes connections and never answers.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The ports of a node, all on the loopback address.
-#[derive(Clone, Copy, Debug)]
+/// The ports of a node, but for that of clients all on the loopback address.
+#[derive(Clone, Debug)]
 pub(super) struct Addresses {
+    /// Where clients reach it.
+    host: String,
     client: u16,
     monitor: u16,
     /// For the other nodes.
@@ -44,8 +46,9 @@ pub(super) struct Node {
 
 impl Addresses {
     /// Ports that are free now.
-    pub(super) fn free() -> anyhow::Result<Self> {
-        Ok(Self { client: steady_port()?, monitor: steady_port()?, route: steady_port()? })
+    pub(super) fn free(host: &str) -> anyhow::Result<Self> {
+        let host = host.to_owned();
+        Ok(Self { host, client: steady_port()?, monitor: steady_port()?, route: steady_port()? })
     }
 }
 
@@ -62,7 +65,7 @@ impl Node {
     ) -> anyhow::Result<Self> {
         let (dir, name) = (dir.to_path_buf(), format!("nats-{}", index + 1));
         let node = Self { dir, name, addresses, secured: security.is_some(), process: None };
-        let text = configuration(&node.name, addresses, &node.store(), routes, security);
+        let text = configuration(&node.name, &node.addresses, &node.store(), routes, security);
         std::fs::write(node.config(), text)
             .with_context(|| format!("cannot write {}", node.config().display()))?;
         Ok(node)
@@ -76,7 +79,7 @@ impl Node {
     /// Where clients connect.
     pub(super) fn url(&self) -> String {
         let scheme = if self.secured { "tls" } else { "nats" };
-        format!("{scheme}://127.0.0.1:{}", self.addresses.client)
+        format!("{scheme}://{}:{}", self.addresses.host, self.addresses.client)
     }
 
     /// Its process, while it runs.
@@ -100,7 +103,8 @@ impl Node {
     /// Waits until it takes connections.
     pub(super) async fn wait_until_there(&mut self) -> anyhow::Result<()> {
         let deadline = Instant::now() + START_TIMEOUT;
-        while TcpStream::connect(("127.0.0.1", self.addresses.client)).await.is_err() {
+        let Addresses { host, client, .. } = self.addresses.clone();
+        while TcpStream::connect((host.as_str(), client)).await.is_err() {
             let process = self.running()?;
             if let Some(status) = process.ended()? {
                 bail!("nats-server ended with {status}: {}", process.log_end());
@@ -188,16 +192,16 @@ impl Node {
 /// The same settings as in production, on one's own addresses.
 fn configuration(
     name: &str,
-    addresses: Addresses,
+    addresses: &Addresses,
     store: &Path,
     routes: &[u16],
     security: Option<&Security>,
 ) -> String {
     let tls = security.map(Security::tls).unwrap_or_default();
     let accounts = security.map(Security::accounts).unwrap_or_default();
-    let Addresses { client, monitor, route } = addresses;
+    let Addresses { host, client, monitor, route } = addresses;
     let one = format!(
-        "server_name: \"{name}\"\nlisten: \"127.0.0.1:{client}\"\nhttp: \"127.0.0.1:{monitor}\"\nmax_payload: 8MB\n\
+        "server_name: \"{name}\"\nlisten: \"{host}:{client}\"\nhttp: \"127.0.0.1:{monitor}\"\nmax_payload: 8MB\n\
         jetstream {{\n  store_dir: {store:?}\n  sync_interval: \"2m\"\n}}\n{tls}{accounts}"
     );
     if routes.len() < 2 {
