@@ -1,4 +1,5 @@
-//! Everything that happened to objects of some kinds, in the order in which each cluster made it.
+//! Everything that happened to objects of some kinds, in the order in which watches told it: for a kind in a cluster, that in which it
+//! happened.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -79,7 +80,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// What happened so far, in the order of each cluster. Clusters whose objects change all the time have no end of it.
+    /// What happened so far; what happens later comes after it. Clusters whose objects change all the time have no end of it.
     ///
     /// # Errors
     /// When something may be missing.
@@ -93,11 +94,7 @@ impl Journal {
                     bail!("the journal is not complete: {gap}");
                 }
                 if record.listed.len() == self.clients.len() * self.kinds.len() && record.there == there {
-                    let mut entries = record.entries.clone();
-                    entries.sort_by(|one, other| {
-                        (&one.cluster, one.version).cmp(&(&other.cluster, other.version))
-                    });
-                    return Ok(entries);
+                    return Ok(record.entries.clone());
                 }
             }
             if Instant::now() > deadline {
