@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use sluice_api::model::{ClusterSetId, NAMESPACE as SYSTEM, registration, user_object};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, TriggerId};
 
+use crate::Shard;
 use crate::rows::EventCause;
 
 /// What a problem is about. Its text form names the user's object first.
@@ -61,8 +62,8 @@ pub enum About {
     Message(String),
     /// What is written of this kind to the management cluster.
     Projections(String),
-    /// What would be withdrawn of a fleet.
-    Withdrawals,
+    /// What this shard of the renderers would withdraw of a fleet: what waits in one is approved by itself.
+    Withdrawals(Shard),
     /// A manifest, as it describes itself.
     Manifest(String),
     /// More objects of the cluster than are listed.
@@ -121,7 +122,7 @@ impl About {
             | Self::Row(_)
             | Self::Message(_)
             | Self::Projections(_)
-            | Self::Withdrawals
+            | Self::Withdrawals(_)
             | Self::Manifest(_)
             | Self::Further => None,
         }
@@ -168,7 +169,7 @@ impl About {
             Self::Row(_) => "row",
             Self::Message(_) => "message",
             Self::Projections(_) => "projections",
-            Self::Withdrawals => "withdrawals",
+            Self::Withdrawals(_) => "withdrawals",
             Self::Manifest(_) => "manifest",
             Self::Further => "further",
             Self::On(about, _) | Self::Tenant(about, _) => about.word(),
@@ -206,7 +207,7 @@ impl fmt::Display for About {
             Self::Row(subject) => write!(f, "row {subject}"),
             Self::Message(subject) => write!(f, "message {subject}"),
             Self::Projections(kind) => write!(f, "projections of kind {kind}"),
-            Self::Withdrawals => f.write_str("withdrawals"),
+            Self::Withdrawals(shard) => write!(f, "withdrawals of shard {:02}", shard.get()),
             Self::Manifest(described) => f.write_str(described),
             Self::Further => f.write_str("further objects"),
             Self::On(about, cluster) => write!(f, "{about}, on {cluster}"),

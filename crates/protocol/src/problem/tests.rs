@@ -3,6 +3,7 @@ use sluice_api::model::ClusterSetId;
 use sluice_api::{ClusterRef, Gvk, ObjectKey, ProfileId, TriggerId};
 
 use super::*;
+use crate::Shard;
 use crate::rows::EventCause;
 
 fn service() -> ObjectKey {
@@ -43,6 +44,7 @@ fn kinds() -> Vec<(About, &'static str, &'static str)> {
         (About::Message("a.b".into()), "message a.b", "message"),
         (About::Projections("ClusterSummary".into()), "projections of kind ClusterSummary", "projections"),
         (About::Manifest("ConfigMap n/c, key k".into()), "ConfigMap n/c, key k", "manifest"),
+        (About::Withdrawals(Shard::new(3)), "withdrawals of shard 03", "withdrawals"),
         (About::Further, "further objects", "further"),
         (About::On(on, cluster), "ClusterProfile p, on sveltos:n/c", "ClusterProfile"),
     ]

@@ -126,7 +126,7 @@ impl Renderer {
         if self.planning.withdrawals.take_news() {
             let ledger = &self.planning.ledger;
             let text = self.planning.withdrawals.text(|| ledger.count());
-            let key = ProblemKey::everywhere(About::Withdrawals);
+            let key = ProblemKey::everywhere(About::Withdrawals(self.config.shard));
             self.outgoing.note(key, text.map(Fault::new), step);
         }
     }

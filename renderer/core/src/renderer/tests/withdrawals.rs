@@ -67,7 +67,7 @@ impl Fixture {
     }
 
     fn held_up(&self) -> Option<&str> {
-        self.problems.get("withdrawals").map(String::as_str)
+        self.problems.get("withdrawals of shard 00").map(String::as_str)
     }
 
     /// What waits is called so.
