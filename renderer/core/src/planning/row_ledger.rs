@@ -259,6 +259,12 @@ impl RowLedger {
         self.failing.contains(cause)
     }
 
+    /// Whether something is there, or wanted, because of events of this source.
+    pub(crate) fn is_made_of(&self, source: &str) -> bool {
+        let is_of = |cause: &Cause| matches!(cause, Cause::Event(event) if event.source == source);
+        self.rows.keys().chain(self.held.keys()).any(is_of)
+    }
+
     /// Every cause with a row, something held, or a problem, and every other one that is rendered.
     pub(crate) fn causes(&self) -> BTreeSet<Cause> {
         let others = self.failing.iter().chain(&self.rowless);

@@ -36,7 +36,7 @@ impl Renderer {
         match touched {
             Touched::Nothing => {}
             Touched::Source(name) => {
-                self.planning.withdrawals.source_changed(&name, step.steady);
+                self.note_changed_source(&name, step.steady);
                 self.check_source(&name, step);
                 self.tell_source(&name, step);
                 self.source_changed(&name, step);

@@ -29,6 +29,13 @@ impl Renderer {
         !self.lets_go(cause, doomed, time, step)
     }
 
+    /// An EventSource is another one from now on. Of one of which nothing was made nothing can go because of that.
+    pub(super) fn note_changed_source(&mut self, name: &str, now: i64) {
+        if self.planning.ledger.is_made_of(name) {
+            self.planning.withdrawals.source_changed(name, now);
+        }
+    }
+
     /// A cause leads to these places from now on; those that it would leave are among them where they stay.
     pub(super) fn hold_up(
         &mut self,

@@ -52,6 +52,13 @@ fn of_events() -> Fixture {
     fixture
 }
 
+fn narrow_source() -> Value {
+    let mut other = source();
+    other["spec"]["resourceSelectors"][0]["labelFilters"] =
+        json!([{"key": "a", "operation": "Equal", "value": "b"}]);
+    other
+}
+
 fn approvals(called: &str, at: &str) -> Value {
     json!({"kind": "ConfigMap", "metadata": {"namespace": "projectsveltos", "name": "sluice-approvals"}, "data": {called: at}})
 }
@@ -161,10 +168,7 @@ fn what_events_take_away_goes_and_what_their_trigger_takes_away_waits() {
 #[test]
 fn what_a_changed_source_takes_away_event_by_event_waits() {
     let mut fixture = of_events();
-    let mut other = source();
-    other["spec"]["resourceSelectors"][0]["labelFilters"] =
-        json!([{"key": "a", "operation": "Equal", "value": "b"}]);
-    fixture.put(other);
+    fixture.put(narrow_source());
     fixture.hear_interests();
     fixture.events(40, true);
     fixture.row(complete(fixture.revision()));
@@ -179,6 +183,23 @@ fn what_a_changed_source_takes_away_event_by_event_waits() {
     fixture.now += 1;
     fixture.run(|renderer, step| renderer.tick(step));
     assert_eq!((fixture.wanted().len(), fixture.held_up()), (100, None));
+}
+
+#[test]
+fn what_events_of_a_new_source_take_away_goes_at_once() {
+    let objects = vec![trigger(true, json!({})), content(true, "1"), profile("q", "other")];
+    let mut fixture = guarded(fleet(objects), |_| ());
+    fixture.ready(&[]);
+    fixture.put(narrow_source());
+    fixture.hear_interests();
+    fixture.events(40, false);
+    assert_eq!(fixture.wanted().len(), 100);
+    fixture.row(complete(fixture.revision()));
+    fixture.events(40, true);
+    let before = (fixture.wanted().len(), fixture.held_up().map(str::to_owned));
+    fixture.now += 1_000_000;
+    fixture.run(|renderer, step| renderer.tick(step));
+    assert_eq!((before, fixture.wanted().len(), fixture.held_up()), ((60, None), 60, None));
 }
 
 #[test]
