@@ -207,8 +207,13 @@ async fn takes_over(installation: &mut Installation, journal: &Journal, writes: 
     let seen = journal.entries().await?.len();
     installation.compare(widget(number));
     installation.faults(NAME, json!({"writesLeft": writes})).await?;
-    for object in generation(number).into_iter().chain(staying(number)) {
+    let objects = generation(number);
+    for object in objects.iter().cloned().chain(staying(number)) {
         installation.apply(object).await?;
+    }
+    // First the successor, then the label.
+    for profile in objects.iter().filter(|object| object["kind"] == "ClusterProfile") {
+        installation.until_known(profile).await?;
     }
     installation.apply(registration(number)).await?;
     let is_held = held_or_over(installation).await?;

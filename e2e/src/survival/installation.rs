@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
-use sluice_api::Gvk;
+use sluice_api::{Gvk, ObjectKey};
 use sluice_dryrun::Sources;
 use sluice_testbed::manifests;
 use sluice_testbed::{Connection, KubeContext, Options, Process, Stack};
@@ -139,6 +139,22 @@ impl Installation {
     pub async fn apply(&mut self, object: Value) -> anyhow::Result<()> {
         self.fleet.apply(MANAGEMENT, &object).await?;
         self.management.apply(MANAGEMENT, object)
+    }
+
+    /// Waits until an object of the management cluster has a status: a renderer knows it.
+    ///
+    /// # Errors
+    /// When it gets none.
+    pub async fn until_known(&self, object: &Value) -> anyhow::Result<()> {
+        let key = ObjectKey::of(object).context("an object without kind or name")?;
+        let deadline = Instant::now() + TIMEOUT;
+        while self.fleet.management.get(&key).await?.is_none_or(|found| found["status"].is_null()) {
+            if Instant::now() > deadline {
+                bail!("{key} has no status after {TIMEOUT:?}");
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(())
     }
 
     /// Deletes an object of the management cluster.
