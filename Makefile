@@ -90,7 +90,7 @@ page: need ## the page of Inspect in a real browser (needs Chromium; by hand)
 
 survive: need ## real processes killed, paused and cut off; slow, not part of ci
 	$(WITH_NATS); cargo build --locked --workspace --bins; \
-	cargo test --locked -p sluice-e2e --test survival --test survival_cluster --test killed_deployer --test rollout_faults --test short_lived --test hostile -- --ignored --test-threads=1 $(ARGS)
+	cargo test --locked -p sluice-e2e --test survival --test survival_cluster --test killed_deployer --test rollout_faults --test transition_faults --test pull_place --test short_lived --test hostile -- --ignored --test-threads=1 $(ARGS)
 
 rights: need ## each right of each stage is needed, and given by the chart; part of e2e
 	$(WITH_NATS); scripts/e2e.sh --only-rights

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use serde_json::{Value, json};
 use sluice_api::Gvk;
-use sluice_testbed::{KubeContext, Stack, manifests};
+use sluice_testbed::{Inside, KubeContext, Launch, PULLER, Replica, Stack, manifests};
 
 use crate::fleet::Fleet;
 use crate::scenario::MANAGEMENT;
@@ -80,4 +81,40 @@ pub async fn unregistered(stack: &Stack, fleet: &Fleet) -> anyhow::Result<(Strin
         fleet.apply(MANAGEMENT, &object).await?;
     }
     Ok((cluster, context))
+}
+
+/// One who is in the cluster that pulls: it has nothing of the management cluster.
+///
+/// # Errors
+/// When it cannot be started, or the bus has no users.
+pub fn inside(
+    stack: &Stack,
+    stage: &'static str,
+    number: usize,
+    kubeconfig: &Path,
+    place: Option<Inside>,
+) -> anyhow::Result<Replica> {
+    let name = format!("inside-{stage}-{number}");
+    let mut arguments = vec![
+        format!("--nats-url={}", stack.nats_url()),
+        format!("--name={name}"),
+        format!("--cluster=default/{PULLER}"),
+        format!("--cluster-kubeconfig={}", kubeconfig.display()),
+        format!("--bus-keys={}", stack.dir().join("keys-inside").display()),
+        "--stream-replicas=3".to_owned(),
+    ];
+    let security = stack.security().context("a cluster that pulls needs users of the bus")?;
+    arguments.extend(security.arguments(&format!("agent.sveltos.default_{PULLER}")));
+    let program = stack.programs().find(&format!("sluice-{stage}"))?;
+    Replica::start(stage, Launch { place, ..Launch::new(&name, program, arguments, stack.dir()) })
+}
+
+/// A kubeconfig for one cluster alone.
+pub fn kubeconfig_of(context: &KubeContext) -> String {
+    let server = format!("http://{}{}", context.authority, context.prefix);
+    let text = json!({"apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": {"token": context.token}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]});
+    text.to_string()
 }

@@ -1,16 +1,15 @@
 //! A cluster that pulls: nobody reaches it from outside, and who is in it needs the bus alone, with the key of that cluster.
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use sluice_api::{Gvk, object};
 use sluice_e2e::fleet::Fleet;
-use sluice_e2e::own_way::{addons, registration, unregistered, wait};
+use sluice_e2e::own_way::{addons, inside, kubeconfig_of, registration, unregistered, wait};
 use sluice_e2e::scenario::MANAGEMENT;
 use sluice_e2e::survival::service;
-use sluice_testbed::{Launch, Options, PULLER, Replica, Stack, manifests};
+use sluice_testbed::{Options, PULLER, Replica, Stack, manifests};
 
 /// What the management cluster shows of add-ons on the cluster that pulls.
 async fn summaries(fleet: &Fleet) -> Vec<Value> {
@@ -25,23 +24,6 @@ async fn status(fleet: &Fleet) -> Value {
     let all = fleet.management.list(&registered).await.unwrap();
     let own = all.into_iter().find(|one| object::name(one) == PULLER);
     own.map(|one| one["status"].clone()).unwrap_or_default()
-}
-
-/// One who is in the cluster: it has nothing of the management cluster.
-fn inside(stack: &Stack, stage: &'static str, number: usize, kubeconfig: &Path) -> Replica {
-    let name = format!("inside-{stage}-{number}");
-    let mut arguments = vec![
-        format!("--nats-url={}", stack.nats_url()),
-        format!("--name={name}"),
-        format!("--cluster=default/{PULLER}"),
-        format!("--cluster-kubeconfig={}", kubeconfig.display()),
-        format!("--bus-keys={}", stack.dir().join("keys-inside").display()),
-        "--stream-replicas=3".to_owned(),
-    ];
-    let key = format!("agent.sveltos.default_{PULLER}");
-    arguments.extend(stack.security().unwrap().arguments(&key));
-    let program = stack.programs().find(&format!("sluice-{stage}")).unwrap();
-    Replica::start(stage, Launch::new(&name, program, arguments, stack.dir())).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -60,17 +42,14 @@ async fn a_cluster_that_pulls_needs_the_bus_alone_and_catches_up_when_it_was_cut
     let fleet = Fleet::of_kubeconfig(&std::fs::read_to_string(stack.kubeconfig()).unwrap()).await.unwrap();
     let (cluster, context) = unregistered(&stack, &fleet).await.unwrap();
     let kubeconfig = dir.path().join("inside.yaml");
-    let server = format!("http://{}{}", context.authority, context.prefix);
-    let text = json!({"apiVersion": "v1", "kind": "Config", "current-context": "c",
-        "clusters": [{"name": "c", "cluster": {"server": server}}],
-        "users": [{"name": "u", "user": {"token": context.token}}],
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]});
-    std::fs::write(&kubeconfig, text.to_string()).unwrap();
+    std::fs::write(&kubeconfig, kubeconfig_of(&context)).unwrap();
 
     let pulls = |paused: bool| registration(PULLER, &json!({"pullMode": true, "paused": paused}));
     fleet.apply(MANAGEMENT, &pulls(false)).await.unwrap();
     let mut within: Vec<Replica> = (1..=2)
-        .flat_map(|number| ["agent", "deployer"].map(|stage| inside(&stack, stage, number, &kubeconfig)))
+        .flat_map(|number| {
+            ["agent", "deployer"].map(|stage| inside(&stack, stage, number, &kubeconfig, None).unwrap())
+        })
         .collect();
 
     let put = async |name: &str| {
@@ -109,7 +88,7 @@ async fn a_cluster_that_pulls_needs_the_bus_alone_and_catches_up_when_it_was_cut
     let is = async |word: &str| status(&fleet).await["connectionStatus"] == word;
     wait("its silence is told", &stack, async || is("Down").await).await;
     assert!(status(&fleet).await["agentLastReportTime"].is_string());
-    within.extend(["agent", "deployer"].map(|stage| inside(&stack, stage, 1, &kubeconfig)));
+    within.extend(["agent", "deployer"].map(|stage| inside(&stack, stage, 1, &kubeconfig, None).unwrap()));
     let names = async || {
         let policy = Gvk::new("networking.k8s.io", "v1", "NetworkPolicy");
         let all = fleet.members[&cluster].client.list(&policy).await.unwrap();

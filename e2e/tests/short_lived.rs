@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sluice_api::Gvk;
 use sluice_e2e::fleet::Fleet;
 use sluice_e2e::scenario::MANAGEMENT;
-use sluice_e2e::survival::service;
+use sluice_e2e::survival::{resident, service};
 use sluice_testbed::{Options, Stack, manifests};
 
 /// Clusters that are registered at once: each is a server of its own.
@@ -78,16 +78,11 @@ fn rows(stack: &Stack) -> BTreeMap<String, u64> {
 
 /// Resident memory of each stage, in bytes.
 fn memory(stack: &Stack) -> BTreeMap<&'static str, u64> {
-    let of = |pid: u32| {
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
-    };
     let mut found = BTreeMap::<&'static str, u64>::new();
     stack
         .replicas()
         .values()
-        .for_each(|replica| *found.entry(replica.stage()).or_default() += of(replica.pid()));
+        .for_each(|replica| *found.entry(replica.stage()).or_default() += resident(replica.pid()).unwrap());
     found
 }
 

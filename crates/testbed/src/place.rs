@@ -70,6 +70,11 @@ impl Place {
         &self.addresses[0]
     }
 
+    /// The address of the place.
+    pub fn address(&self) -> &str {
+        &self.addresses[1]
+    }
+
     /// For processes that say over the link how they are.
     pub fn inside(&self) -> Inside {
         Inside { namespace: self.namespace.clone(), address: self.addresses[1].clone() }
@@ -78,6 +83,18 @@ impl Place {
     /// For processes that listen where nobody outside reaches them.
     pub fn closed(&self) -> Inside {
         Inside { namespace: self.namespace.clone(), address: "127.0.0.1".to_owned() }
+    }
+
+    /// Whether a connection from inside to this address (`host:port`) comes about.
+    ///
+    /// # Errors
+    /// When it cannot be tried.
+    pub fn reaches(&self, address: &str) -> anyhow::Result<bool> {
+        let [program, arguments @ ..] = self.inside().command().map(str::to_owned);
+        let connect = format!("exec 3<>/dev/tcp/{}", address.replacen(':', "/", 1));
+        let mut command = Command::new(program);
+        let tried = command.args(arguments).args(["timeout", "2", "bash", "-c", &connect]).output()?;
+        Ok(tried.status.success())
     }
 
     /// Cuts it off: connections stay open, and nothing comes through.
@@ -136,13 +153,7 @@ mod tests {
         let place = Place::make(59).unwrap();
         let listener = std::net::TcpListener::bind((place.outside(), 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let reaches = |address: &str| {
-            let [program, arguments @ ..] = place.inside().command().map(str::to_owned);
-            let connect = format!("exec 3<>/dev/tcp/{address}/{port}");
-            let tried =
-                Command::new(program).args(arguments).args(["timeout", "2", "bash", "-c", &connect]).output();
-            tried.unwrap().status.success()
-        };
+        let reaches = |address: &str| place.reaches(&format!("{address}:{port}")).unwrap();
         assert!(reaches(place.outside()));
         assert!(!reaches("127.0.0.1"), "the loopback address of this machine is not that of the place");
         place.cut().unwrap();

@@ -9,19 +9,23 @@
 mod changes;
 mod installation;
 mod journal;
+mod memory;
 mod pacer;
 mod problems;
 mod rollout;
 mod standing;
 mod trial;
 mod watcher;
+mod window;
 
 pub use changes::{CLUSTERS, Changes, service};
 pub use installation::Installation;
 pub use journal::{Entry, Journal};
+pub use memory::resident;
 pub use pacer::Pacer;
 pub use problems::{Problem, problems};
 pub use rollout::{Limits, Rollout};
 pub use standing::Standing;
 pub use trial::{Dice, Settings};
 pub use watcher::Watcher;
+pub use window::Window;
