@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use anyhow::ensure;
+
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Looks again and again until something is found.
@@ -17,4 +19,21 @@ pub async fn until<T>(what: &str, limit: Duration, mut look: impl AsyncFnMut() -
         assert!(Instant::now() < deadline, "{what}: not within {limit:?}");
         tokio::time::sleep(LOOK).await;
     }
+}
+
+/// Waits until this is so.
+///
+/// # Errors
+/// When it is not so within this time, or cannot be looked at.
+pub async fn until_so(
+    what: &str,
+    limit: Duration,
+    mut is_so: impl AsyncFnMut() -> anyhow::Result<bool>,
+) -> anyhow::Result<()> {
+    let deadline = Instant::now() + limit;
+    while !is_so().await? {
+        ensure!(Instant::now() < deadline, "in vain: {what}");
+        tokio::time::sleep(LOOK).await;
+    }
+    Ok(())
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
@@ -11,13 +11,13 @@ use sluice_api::{Gvk, object};
 use sluice_e2e::fleet::{Fleet, Member};
 use sluice_e2e::own_way::{inside, kubeconfig_of, registration};
 use sluice_e2e::survival::{Installation, Watcher, Window, resident, service};
+use sluice_e2e::until::until_so;
 use sluice_testbed::{Launch, Options, PULLER, Place, Process, Replica, contexts, manifests, steady_port};
 
 /// Changes a second, in all clusters together.
 const RATE: u32 = 20;
 /// A silence is told after half a minute, and a machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(150);
-const LOOK: Duration = Duration::from_millis(100);
 /// A cut that nobody may call a silence.
 const SHORT: Duration = Duration::from_secs(5);
 /// Objects whose add-ons are there when memory is looked at.
@@ -48,18 +48,8 @@ async fn cluster_in(
     let program = installation.stack.programs().find("sluice-simcluster")?;
     let launch = Launch::new("cluster-inside", program, arguments, dir);
     let process = Process::start(Launch { place: Some(place.closed()), ..launch })?;
-    until("the cluster is there", async || Ok(file.exists())).await?;
+    until_so("the cluster is there", PATIENCE, async || Ok(file.exists())).await?;
     Ok((process, port))
-}
-
-/// Waits until this is so.
-async fn until(what: &str, mut is_so: impl AsyncFnMut() -> anyhow::Result<bool>) -> anyhow::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so().await? {
-        ensure!(Instant::now() < deadline, "in vain: {what}");
-        tokio::time::sleep(LOOK).await;
-    }
-    Ok(())
 }
 
 // === impl Pulling ===
@@ -95,7 +85,7 @@ impl Pulling {
 
     /// Waits until the registration says this of the connection.
     async fn until_called(&self, word: &str) -> anyhow::Result<()> {
-        until(&format!("the cluster is {word}"), async || {
+        until_so(&format!("the cluster is {word}"), PATIENCE, async || {
             let kind = Gvk::new("lib.projectsveltos.io", "v1beta1", "SveltosCluster");
             let all = self.installation.fleet.management.list(&kind).await?;
             let own = all.iter().find(|one| object::name(one) == PULLER);
@@ -111,7 +101,14 @@ impl Pulling {
         self.until_called("Healthy").await?;
         self.installation.wait_until_equal(&[]).await?;
         self.installation.say("it has caught up");
+        self.installation.watcher.verdict(|_| 0).await?;
         self.watcher.verdict(|_| 0).await
+    }
+
+    /// Whether the cluster that pulls has what this profile deploys.
+    async fn has(&self, number: usize) -> anyhow::Result<bool> {
+        let maps = self.installation.fleet.at(CLUSTER)?.list(&Gvk::new("", "v1", "ConfigMap")).await?;
+        Ok(maps.iter().any(|map| object::name(map) == name_of(number)))
     }
 
     /// What a profile deploys to all clusters while one is cut off.
@@ -138,6 +135,7 @@ impl Pulling {
         self.installation.say("the link is down");
         self.roll_out(2).await?;
         self.until_called("Down").await?;
+        ensure!(!self.has(2).await?, "it was not cut off");
         // Who is in it begins anew without a bus.
         self.within.clear();
         for (stage, number) in [("agent", 1), ("deployer", 1), ("deployer", 2)] {
@@ -157,6 +155,7 @@ impl Pulling {
         }
         self.has_caught_up().await?;
         self.is_cut_off_and_back().await?;
+        ensure!(self.has(1).await? && self.has(2).await?, "what was written while it was away is missing");
         self.tell_memory().await
     }
 
@@ -204,8 +203,12 @@ async fn is_apart(installation: &Installation, place: &Place, port: u16) -> anyh
     Ok(())
 }
 
+fn name_of(number: usize) -> String {
+    format!("while-away-{number}")
+}
+
 fn profile(number: usize) -> [Value; 2] {
-    let name = format!("while-away-{number}");
+    let name = name_of(number);
     let text =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}})
             .to_string();

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
 use sluice_e2e::cluster_client::is_deployed;
 use sluice_e2e::survival::{Entry, Installation, Journal, Problem, Standing, problems};
+use sluice_e2e::until::until_so;
 use sluice_protocol::Shard;
 use sluice_protocol::subject::cluster_shard;
 use sluice_testbed::{Options, STAGES, manifests};
@@ -64,16 +65,6 @@ fn registration(cluster: &str, generation: usize) -> Value {
             "labels": {manifests::CLUSTER_LABEL: "true", "app": generation.to_string()}}})
 }
 
-/// Waits until this is so.
-async fn until(what: &str, mut is_so: impl AsyncFnMut() -> anyhow::Result<bool>) -> anyhow::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so().await? {
-        ensure!(Instant::now() < deadline, "in vain: {what}");
-        tokio::time::sleep(LOOK).await;
-    }
-    Ok(())
-}
-
 /// Whether a cluster has what this generation alone has.
 async fn has(installation: &Installation, cluster: &str, generation: usize) -> anyhow::Result<bool> {
     let key = ObjectKey {
@@ -118,8 +109,10 @@ async fn go_on(
     for cluster in first {
         installation.apply(registration(cluster, number)).await?;
     }
-    until("the first cluster goes to the successor", async || has(installation, &first[0], number).await)
-        .await?;
+    until_so("the first cluster goes to the successor", PATIENCE, async || {
+        has(installation, &first[0], number).await
+    })
+    .await?;
     for stage in stages {
         installation.kill_stage(stage)?;
     }
@@ -130,7 +123,7 @@ async fn go_on(
         installation.start_stage(stage)?;
     }
     for cluster in &all {
-        until("all clusters go to the successor", async || {
+        until_so("all clusters go to the successor", PATIENCE, async || {
             Ok(has(installation, cluster, number).await? && !has(installation, cluster, number - 1).await?)
         })
         .await?;
