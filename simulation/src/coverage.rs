@@ -41,6 +41,8 @@ faults! {
     Leave,
     /// A replica has no connection to the bus for a while.
     Cut,
+    /// All replicas of a deployer that is in its cluster have none, and for longer.
+    CutOff,
     /// A replica hears nothing of the others for a while.
     Deaf,
     /// A cluster is deregistered and does not come again.

@@ -15,6 +15,7 @@ use crate::departure;
 use crate::management::Addon;
 use crate::manifests;
 use crate::oracle;
+use crate::pulling;
 use crate::refusals::INVALID;
 use crate::roles::SHARDS;
 use crate::rollbacks;
@@ -38,6 +39,7 @@ impl Schedule {
             compare_inventories(&self.world, name, server)?;
         }
         departure::compare(&self.world)?;
+        pulling::compare(&self.world)?;
         self.compare_statuses()
     }
 

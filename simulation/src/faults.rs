@@ -6,6 +6,7 @@ use sluice_protocol::Table;
 
 use crate::coverage::Fault;
 use crate::management::{CLUSTERS, SERVERS};
+use crate::pulling;
 use crate::refusals::Refused;
 use crate::replica::Replica;
 use crate::schedule::Schedule;
@@ -95,6 +96,7 @@ impl Faults {
         self.manage(schedule);
         self.break_replicas(schedule);
         self.break_servers(schedule);
+        pulling::cut_off(schedule);
         if self.replicated {
             self.break_nodes(schedule);
         }
@@ -234,10 +236,12 @@ impl Faults {
         if world.random.random_bool(self.outages / 2.0) {
             let cluster = CLUSTERS[world.random.random_range(0..CLUSTERS.len())];
             let swap = world.random.random_bool(0.5);
-            if let Some(server) = world.clusters.get_mut(cluster) {
+            // Who is in its cluster needs no kubeconfig.
+            let pulls = world.management.pulling() == Some(cluster);
+            if let Some(server) = world.clusters.get_mut(cluster).filter(|_| !pulls) {
                 server.change_way(swap);
+                world.happened(if swap { Fault::Swapped } else { Fault::Rekeyed }, || cluster.to_owned());
             }
-            world.happened(if swap { Fault::Swapped } else { Fault::Rekeyed }, || cluster.to_owned());
         }
         if world.random.random_bool(self.outages) {
             let cluster = SERVERS[world.random.random_range(0..SERVERS.len())];

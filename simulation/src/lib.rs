@@ -25,6 +25,7 @@ mod manifests;
 mod membership;
 mod message;
 mod oracle;
+mod pulling;
 mod refusals;
 mod replica;
 mod role;

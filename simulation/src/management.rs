@@ -53,6 +53,8 @@ pub(crate) struct Management {
     registered: [Option<Registration>; CLUSTERS.len()],
     /// Since when each cluster that is registered has been so without a break.
     registered_since: [i64; CLUSTERS.len()],
+    /// The cluster that pulls.
+    pulling: Option<usize>,
     /// The cluster that does not come again.
     departed: Option<usize>,
     pauses: Pauses,
@@ -101,8 +103,8 @@ impl Addon {
 
 impl Management {
     /// Some clusters are registered at once, others later.
-    pub(crate) fn new(random: &mut SmallRng) -> Self {
-        let mut management = Self::default();
+    pub(crate) fn new(random: &mut SmallRng, pulling: Option<usize>) -> Self {
+        let mut management = Self { pulling, ..Self::default() };
         management.put_source(SourceForm::SAME[random.random_range(0..SourceForm::SAME.len())]);
         for cluster in 0..CLUSTERS.len() {
             if random.random_bool(0.7) {
@@ -167,7 +169,8 @@ impl Management {
             self.registered_since[cluster] = self.now;
         }
         let paused = self.pauses.has_cluster(cluster);
-        self.put(manifests::registration(CLUSTERS[cluster], registration, paused));
+        let pulls = self.pulling == Some(cluster);
+        self.put(manifests::registration(CLUSTERS[cluster], registration, (paused, pulls)));
     }
 
     fn put_trigger(&mut self, addon: Addon, more: bool) {
@@ -212,6 +215,11 @@ impl Management {
             object::text(object, &["kind"]) == "ConfigMap" && object::name(object) == addon.name()
         };
         self.objects.iter().any(same)
+    }
+
+    /// The cluster that pulls.
+    pub(crate) fn pulling(&self) -> Option<&'static str> {
+        self.pulling.map(|index| CLUSTERS[index])
     }
 
     /// Whether a cluster is registered now.

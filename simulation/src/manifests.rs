@@ -305,8 +305,12 @@ pub(crate) fn pause(profile: &mut Value) {
     profile["metadata"]["annotations"]["profile.projectsveltos.io/paused"] = "yes".into();
 }
 
-pub(crate) fn registration(name: &str, labels: Registration, paused: bool) -> Value {
-    let spec = if paused { json!({"paused": true}) } else { json!({}) };
+/// A cluster, which may be paused, or pull.
+pub(crate) fn registration(name: &str, labels: Registration, (paused, pulls): (bool, bool)) -> Value {
+    let mut spec = json!({});
+    for (field, _) in [("paused", paused), ("pullMode", pulls)].iter().filter(|(_, is_so)| *is_so) {
+        spec[*field] = true.into();
+    }
     json!({"apiVersion": LIB, "kind": "SveltosCluster",
         "metadata": {"name": name, "namespace": "default", "labels": {"env": labels.env, "tier": labels.tier}}, "spec": spec})
 }

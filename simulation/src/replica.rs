@@ -210,7 +210,8 @@ impl<R: Role> Process<R> {
             self.believes = self.membership.owns(world.now);
             let same =
                 self.running.as_ref().is_some_and(|running| running.lease == self.membership.lease_epoch());
-            if !self.believes || !same || (!cut && self.is_reborn(world)) {
+            let outdated = self.role.is_outdated(world);
+            if !self.believes || !same || outdated || (!cut && self.is_reborn(world)) {
                 self.running = None;
             }
         }
@@ -283,7 +284,8 @@ impl<R: Role> Replica for Process<R> {
             return !under_way;
         }
         let owns = self.membership.owns(world.now);
-        if self.believes != owns || self.is_reborn(world) {
+        let outdated = self.running.is_some() && self.role.is_outdated(world);
+        if self.believes != owns || outdated || self.is_reborn(world) {
             return false;
         }
         if !owns {
@@ -294,7 +296,8 @@ impl<R: Role> Replica for Process<R> {
         }
         let Some(running) = &mut self.running else { return false };
         let unread = self.role.input().zip(running.cursor).is_some_and(|((table, shard), cursor)| {
-            !running.caught_up || world.store.stream(table, shard).next(cursor).is_some()
+            !running.caught_up
+                || world.store.follows((table, shard), cursor, |subject| self.role.reads(subject))
         });
         let waiting = running.outbox.iter().any(|out| !out.is_empty())
             || !running.answers.is_empty()
@@ -355,6 +358,10 @@ impl<R: Role> Replica for Process<R> {
         if std::mem::replace(&mut self.newer, newer) != newer {
             self.crash();
         }
+    }
+
+    fn is_inside(&self) -> bool {
+        self.role.is_inside()
     }
 
     fn relist(&mut self) -> bool {

@@ -42,6 +42,21 @@ pub(crate) trait Role {
     /// The shard it reads.
     fn input(&self) -> Option<(Table, Shard)>;
 
+    /// Whether it reads this row of that.
+    fn reads(&self, _: &Subject) -> bool {
+        true
+    }
+
+    /// Whether it began with what is not so any more: then it begins anew.
+    fn is_outdated(&self, _: &World) -> bool {
+        false
+    }
+
+    /// Whether it is in its cluster.
+    fn is_inside(&self) -> bool {
+        false
+    }
+
     /// Forgets everything that came with the former owner; from now on it is of the newer version, or of the older one.
     fn reset(&mut self, world: &mut World, newer: bool);
 

@@ -14,6 +14,7 @@ use crate::departure::Departure;
 use crate::faults::Faults;
 use crate::management::{CLUSTERS, Management, SERVERS};
 use crate::membership::Air;
+use crate::pulling;
 use crate::refusals::Lasting;
 use crate::replica::{Process, Replica};
 use crate::role::Seat;
@@ -81,8 +82,8 @@ pub(crate) struct Schedule {
     awake: Vec<usize>,
 }
 
-/// Two replicas of every role.
-fn replicas() -> Vec<Box<dyn Replica>> {
+/// Two replicas of every role; of a cluster that pulls the deployer that is in it is one.
+fn replicas(pulling: Option<&'static str>) -> Vec<Box<dyn Replica>> {
     let mut replicas: Vec<Box<dyn Replica>> = Vec::new();
     for index in 0..2 {
         let mut roles = 0..;
@@ -96,6 +97,10 @@ fn replicas() -> Vec<Box<dyn Replica>> {
             let seat = seat();
             replicas.push(Box::new(Process::new(DeployerRole::new(shard, seat), seat)));
         }
+        if let Some(cluster) = pulling {
+            let seat = seat();
+            replicas.push(Box::new(Process::new(DeployerRole::inside(cluster, seat), seat)));
+        }
     }
     replicas
 }
@@ -103,18 +108,20 @@ fn replicas() -> Vec<Box<dyn Replica>> {
 impl Schedule {
     fn new(seed: u64, trace: bool, caches: Caches) -> Self {
         let mut random = SmallRng::seed_from_u64(seed);
-        let (replicas, faults) = (replicas(), Faults::new(&mut random));
+        let pulling = pulling::pulling(seed);
+        let (replicas, faults) = (replicas(pulling.map(|index| CLUSTERS[index])), Faults::new(&mut random));
         let world = World {
             now: 0,
             store: Store::new(SHARDS, faults.is_replicated()),
             tombstone_ttl: TOMBSTONE_TTLS[random.random_range(0..TOMBSTONE_TTLS.len())],
-            management: Management::new(&mut random),
+            management: Management::new(&mut random, pulling),
             clusters: SERVERS.into_iter().map(|name| (name, ApiServer::default())).collect(),
             history: History::default(),
             rollbacks: Rollbacks::default(),
             lasting: Lasting::of(seed),
             departure: Departure::of(seed, FAULTS_UNTIL),
-            unreached: Unreached::of(seed, FAULTS_UNTIL),
+            // Who is in its cluster reaches it.
+            unreached: Unreached::of(seed, FAULTS_UNTIL).filter(|_| pulling.is_none()),
             air: Air::new(replicas.len() / 2),
             at_work: vec![[false; 2]; replicas.len() / 2],
             coverage: Coverage::default(),

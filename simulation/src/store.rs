@@ -216,6 +216,18 @@ impl Store {
         first.filter(|(found, _)| *found <= applied)
     }
 
+    /// Whether a stream has a row after `sequence` that somebody reads.
+    pub(crate) fn follows(
+        &self,
+        (table, shard): (Table, Shard),
+        sequence: Sequence,
+        reads: impl Fn(&Subject) -> bool,
+    ) -> bool {
+        let stream = self.stream(table, shard);
+        let mut rows = std::iter::successors(stream.next(sequence), |(at, _)| stream.next(*at));
+        rows.any(|(_, stored)| reads(&stored.value.subject))
+    }
+
     /// How far a node has come.
     pub(crate) fn applied(&self, node: usize, table: Table, shard: Shard) -> Sequence {
         self.streams[&stream_key(table, shard)].applied[node]

@@ -146,6 +146,11 @@ impl World {
         self.lasting.is_some_and(|lasting| lasting.cluster == cluster)
     }
 
+    /// Whether a cluster is registered, and pulls.
+    pub(crate) fn pulls(&self, name: &str) -> bool {
+        self.management.pulling() == Some(name) && self.management.is_registered(name)
+    }
+
     /// A stream has lost what it had acknowledged: until that has been noticed nobody can know better.
     pub(crate) fn note_loss(&mut self) {
         self.history.lose();

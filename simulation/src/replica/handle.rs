@@ -28,6 +28,8 @@ pub(crate) trait Replica {
     fn set_clock(&mut self, by: i64);
     /// Is replaced by one of the newer version, or of the older one.
     fn upgrade(&mut self, newer: bool);
+    /// Whether it is in its cluster.
+    fn is_inside(&self) -> bool;
     /// Cuts its watches, when it has any: they list again.
     fn relist(&mut self) -> bool;
 }

@@ -1,7 +1,7 @@
 //! Rows of the input: late, twice, out of sight, unreadable, and with bodies that come after them.
 
 use rand::Rng as _;
-use sluice_protocol::{Event, Row, Stop, Table};
+use sluice_protocol::{Event, Row, Stop, Subject, Table};
 
 use super::Process;
 use crate::coverage::Fault;
@@ -19,9 +19,13 @@ impl<R: Role> Process<R> {
         if running.born.last() != Some(&stream.incarnation()) {
             return self.handle(world, Event::Ended(Stop::Reborn));
         }
-        let Some((sequence, message)) = world.store.next_on(self.node, (table, shard), cursor) else {
+        let reads = |subject: &Subject| self.role.reads(subject);
+        let follows = |after| world.store.follows((table, shard), after, reads);
+        let after = |at| world.store.next_on(self.node, (table, shard), at);
+        let mut rows = std::iter::successors(after(cursor), |(at, _)| after(*at));
+        let Some((sequence, message)) = rows.find(|(_, message)| reads(&message.subject)) else {
             // The leader is asked, and there may be none.
-            let ends = stream.next(cursor).is_none() && world.store.has_leader(table, shard, world.now);
+            let ends = !follows(cursor) && world.store.has_leader(table, shard, world.now);
             if ends && !std::mem::replace(&mut running.caught_up, true) {
                 world.tell(|| format!("{} has read everything", self.name));
                 self.handle(world, Event::CaughtUp(cursor));
@@ -33,7 +37,7 @@ impl<R: Role> Process<R> {
         world.coverage.many(Fault::Replaced, u64::from(replaced && !running.caught_up));
         world.coverage.many(Fault::Newer, u64::from(message.newer && !self.newer));
         // Only an estimate: while a row is replaced it is counted neither in its old nor in its new place.
-        let pending = stream.next(sequence).is_some() && !world.mishap(Fault::Miscount, 0.1);
+        let pending = follows(sequence) && !world.mishap(Fault::Miscount, 0.1);
         // The same row may come again, before anything that follows it.
         if !world.mishap(Fault::Duplicate, 0.01) {
             running.cursor = Some(sequence);

@@ -106,7 +106,9 @@ impl<R: Role> Process<R> {
             Out::FindEnd(after) => {
                 let ends = self.role.input().is_some_and(|(table, shard)| {
                     let has_leader = world.store.has_leader(table, shard, world.now);
-                    has_leader && world.store.stream(table, shard).next(*after).is_none()
+                    let follows =
+                        world.store.follows((table, shard), *after, |subject| self.role.reads(subject));
+                    has_leader && !follows
                 });
                 answers.push(if ends { Event::CaughtUp(*after) } else { Event::More });
             }

@@ -1,6 +1,9 @@
 //! The deployer of one shard.
 
+use std::collections::BTreeSet;
+
 use rand::Rng as _;
+use sluice_api::model::Cluster;
 use sluice_api::{ClusterRef, MANAGEMENT};
 use sluice_deployer_core as deployer;
 use sluice_deployer_core::{CheckId, Class, Failure, Reply, Request, Shown};
@@ -9,10 +12,10 @@ use sluice_protocol::{CallId, Shard, Subject, Table};
 
 use super::forbidden::{forbidden, goes_with_its_maker, in_spite_of, readiness};
 use super::kind_watch::KindWatch;
-use super::{FORGET_AFTER, SHARDS};
+use super::{FORGET_AFTER, Interests, SHARDS};
 use crate::api_server::Written;
 use crate::coverage::Fault;
-use crate::management::{Addon, SERVERS};
+use crate::management::{Addon, CLUSTERS, SERVERS};
 use crate::manifests::SOUND;
 use crate::membership::MEMBER_TTL;
 use crate::refusals::proxy_answer;
@@ -20,9 +23,16 @@ use crate::role::{Link, Role, Seat};
 use crate::rollbacks;
 use crate::world::{CALL_TIMEOUT, STEP, World, cluster_ref};
 
-/// The deployer of one shard.
+/// The deployer of one shard, or the one that is in a cluster.
 pub(crate) struct DeployerRole {
     shard: Shard,
+    /// The cluster that it is in.
+    only: Option<&'static str>,
+    /// Those of the shard that pull, as far as it knew when it began.
+    others: BTreeSet<ClusterRef>,
+    /// What it hears of the registration of the cluster that it is in, and what that says.
+    interests: Interests,
+    heard: Option<Heard>,
     seat: Seat,
     /// The clusters of the shard, and what the core was told of them.
     clusters: Vec<(&'static str, Standing)>,
@@ -47,6 +57,14 @@ enum Standing {
     Reachable(u64),
     Paused,
     Unregistered,
+}
+
+/// What the bus says of the registration of a cluster.
+#[derive(Clone, Copy, Debug)]
+enum Heard {
+    Gone,
+    Paused,
+    Pulls,
 }
 
 struct AskedCheck {
@@ -77,6 +95,10 @@ impl DeployerRole {
         let own = SERVERS.into_iter().filter(|name| cluster_shard(&cluster_ref(name), SHARDS) == shard);
         Self {
             shard,
+            only: None,
+            others: BTreeSet::new(),
+            interests: Interests::default(),
+            heard: None,
             seat,
             clusters: own.map(|name| (name, Standing::Unregistered)).collect(),
             calls: Vec::new(),
@@ -88,6 +110,46 @@ impl DeployerRole {
             life: 0,
             newer: false,
         }
+    }
+
+    /// The one that is in a cluster.
+    pub(crate) fn inside(cluster: &'static str, seat: Seat) -> Self {
+        let clusters = vec![(cluster, Standing::Unregistered)];
+        let shard = cluster_shard(&cluster_ref(cluster), SHARDS);
+        Self { only: Some(cluster), clusters, ..Self::new(shard, seat) }
+    }
+
+    /// What the bus says of the registration of the cluster that it is in.
+    fn hear(&mut self, world: &mut World) {
+        let Some((cluster, row)) = self.interests.next(world) else { return };
+        // A row that was lost with its bucket says nothing new.
+        if self.only.is_none_or(|name| cluster != cluster_ref(name)) || row.is_lost() {
+            return;
+        }
+        self.heard = Some(match row.registration.as_ref().and_then(Cluster::read) {
+            _ if row.gone => Heard::Gone,
+            Some(cluster) if cluster.pulls && cluster.pause.at(world.now).is_none() => Heard::Pulls,
+            // Of one that is served from outside it reaches nothing.
+            _ => Heard::Paused,
+        });
+    }
+
+    /// How a cluster stands, as far as it can know.
+    fn standing(&self, world: &World, name: &str) -> Standing {
+        match (self.only, self.heard) {
+            (None, _) if self.others.contains(&cluster_ref(name)) => Standing::Unregistered,
+            (None, _) => standing(world, name),
+            (Some(_), None | Some(Heard::Gone)) => Standing::Unregistered,
+            (Some(_), Some(Heard::Paused)) => Standing::Paused,
+            (Some(_), Some(Heard::Pulls)) => {
+                Standing::Reachable(world.clusters.get(name).map_or(0, |server| server.way))
+            }
+        }
+    }
+
+    /// Whether it has been told every cluster that it should be, so that it can know which are not registered.
+    fn knows_all(&self) -> bool {
+        self.only.is_none() || self.heard.is_some()
     }
 
     /// One call leaves. What writes needs the lease when it is sent, as in the shell.
@@ -135,6 +197,10 @@ impl DeployerRole {
                     call.asked_at / STEP
                 )
             });
+        }
+        if self.only.is_none() && !call.request.is_read() && world.pulls(&call.cluster.name) {
+            let violation = format!("{} is written to from outside, and pulls", call.cluster);
+            world.violation.get_or_insert(violation);
         }
         let deletes = matches!(call.request, Request::Delete { .. });
         let held = (deletes && world.mishap(Fault::Finalizer, 0.2))
@@ -221,6 +287,12 @@ fn standing(world: &World, name: &str) -> Standing {
     }
 }
 
+/// The clusters of a shard that pull.
+fn pulling_in(world: &World, shard: Shard) -> BTreeSet<ClusterRef> {
+    let registered = CLUSTERS.into_iter().filter(|name| world.pulls(name)).map(cluster_ref);
+    registered.filter(|cluster| cluster_shard(cluster, SHARDS) == shard).collect()
+}
+
 fn transient(text: &str) -> Reply {
     Reply::Failed(Failure::new(Class::Transient, text))
 }
@@ -233,7 +305,10 @@ impl Role for DeployerRole {
     type Core = deployer::Deployer;
 
     fn name(&self) -> String {
-        format!("deployer {}", self.shard)
+        match self.only {
+            Some(cluster) => format!("deployer in {cluster}"),
+            None => format!("deployer {}", self.shard),
+        }
     }
 
     fn core(&self, world: &World, _: i64) -> deployer::Deployer {
@@ -242,7 +317,7 @@ impl Role for DeployerRole {
             shards: SHARDS,
             input: world.store.stream(Table::Desired, self.shard).incarnation(),
             former_calls: CALL_TIMEOUT + MEMBER_TTL,
-            serves: deployer::Serves::default(),
+            serves: deployer::Serves { only: self.only.map(cluster_ref), others: self.others.clone() },
             prune_guard: None,
             forget_after: FORGET_AFTER,
         })
@@ -253,34 +328,64 @@ impl Role for DeployerRole {
     }
 
     fn fence(&self) -> String {
-        own_rows::shard_token(self.shard)
+        match self.only {
+            Some(cluster) => cluster_ref(cluster).to_string(),
+            None => own_rows::shard_token(self.shard),
+        }
     }
 
     fn owns(&self, subject: &Subject) -> bool {
-        matches!(subject, Subject::Status { shard, .. } if *shard == self.shard)
+        let (Subject::Status { shard, cluster, .. } | Subject::Shown { shard, cluster, .. }) = subject else {
+            return false;
+        };
+        self.only.map_or(*shard == self.shard, |only| *cluster == cluster_ref(only))
+    }
+
+    fn reads(&self, subject: &Subject) -> bool {
+        self.only.is_none_or(|only| subject.cluster() == Some(&cluster_ref(only)))
+    }
+
+    fn is_outdated(&self, world: &World) -> bool {
+        self.only.is_none() && self.others != pulling_in(world, self.shard)
+    }
+
+    fn is_inside(&self) -> bool {
+        self.only.is_some()
     }
 
     fn input(&self) -> Option<(Table, Shard)> {
         Some((Table::Desired, self.shard))
     }
 
-    fn reset(&mut self, _: &mut World, newer: bool) {
-        let flying = std::mem::take(&mut self.flying);
-        *self = Self { flying, newer, life: self.life + 1, ..Self::new(self.shard, self.seat) };
+    fn reset(&mut self, world: &mut World, newer: bool) {
+        let (flying, life) = (std::mem::take(&mut self.flying), self.life + 1);
+        let new = match self.only {
+            Some(cluster) => Self { interests: Interests::of(newer), ..Self::inside(cluster, self.seat) },
+            None => Self { others: pulling_in(world, self.shard), ..Self::new(self.shard, self.seat) },
+        };
+        *self = Self { flying, newer, life, ..new };
     }
 
     fn external(&mut self, world: &mut World, link: Link) -> Option<deployer::ExternalInput> {
-        let mut clusters = self.clusters.iter_mut();
-        if let Some((name, told)) = clusters.find(|(name, told)| standing(world, name) != *told) {
-            *told = standing(world, name);
+        if self.is_outdated(world) {
+            return None;
+        }
+        if self.is_inside() && link.online && world.random.random_bool(0.5) {
+            self.hear(world);
+        }
+        let news = self.clusters.iter().position(|(name, told)| self.standing(world, name) != *told);
+        if let Some(index) = news {
+            let (name, _) = self.clusters[index];
+            let stands = self.standing(world, name);
+            self.clusters[index].1 = stands;
             let cluster = cluster_ref(name);
-            return Some(match told {
+            return Some(match stands {
                 Standing::Reachable(_) => deployer::ExternalInput::Reachable(cluster, readiness(name)),
                 Standing::Paused => deployer::ExternalInput::Unreachable(cluster),
                 Standing::Unregistered => deployer::ExternalInput::Unregistered(cluster),
             });
         }
-        if !std::mem::replace(&mut self.listed, true) {
+        if self.knows_all() && !std::mem::replace(&mut self.listed, true) {
             return Some(deployer::ExternalInput::Listed);
         }
         if !self.replies.is_empty() && world.random.random_bool(0.5) {
@@ -311,10 +416,11 @@ impl Role for DeployerRole {
     fn has_news(&self, world: &World) -> bool {
         !self.calls.is_empty()
             || !self.replies.is_empty()
-            || !self.listed
+            || (!self.listed && self.knows_all())
+            || (self.is_inside() && self.interests.has_news(world))
             || self.check_news(world).is_some()
             || self.drift_news(world).is_some()
-            || self.clusters.iter().any(|(name, told)| standing(world, name) != *told)
+            || self.clusters.iter().any(|(name, told)| self.standing(world, name) != *told)
     }
 
     fn effect(&mut self, world: &mut World, effect: deployer::Effect) {

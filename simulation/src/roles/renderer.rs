@@ -141,7 +141,11 @@ impl Role for RendererRole {
     }
 
     fn owns(&self, subject: &Subject) -> bool {
-        matches!(subject, Subject::Desired { origin, .. } | Subject::AllDesired { origin, .. } if *origin == self.shard)
+        match subject {
+            Subject::Desired { origin, .. } | Subject::AllDesired { origin, .. } => *origin == self.shard,
+            Subject::Complete { table: Table::Desired, origin, .. } => *origin == Some(self.shard),
+            _ => false,
+        }
     }
 
     fn input(&self) -> Option<(Table, Shard)> {
