@@ -240,10 +240,7 @@ async fn waits_for_approval(installation: &mut Installation) -> anyhow::Result<(
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes: make survive"]
 async fn what_waits_for_approval_waits_although_stages_are_killed() {
-    // Each shard of the renderers compares what it would withdraw with what the whole fleet has.
-    let environment = vec![("SLUICE_WITHDRAW_GUARD".to_owned(), "10%".to_owned())];
-    let options = Options { environment, ..options() };
-    let mut installation = Installation::start_on(options).await.unwrap();
+    let mut installation = Installation::start_on(options()).await.unwrap();
     if let Err(error) = waits_for_approval(&mut installation).await {
         panic!("{error:#}; the logs are in {}", installation.keep());
     }

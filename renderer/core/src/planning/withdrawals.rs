@@ -44,6 +44,17 @@ pub(crate) struct Doomed {
     places: BTreeSet<Place>,
     /// When what it follows from has happened.
     pub(crate) time: i64,
+    reach: Reach,
+}
+
+/// On how many clusters the same is so as on one of this shard: what a change does to the events of these clusters it does to those of
+/// the others, too, which other shards have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    /// Clusters that the change concerns.
+    pub(crate) all: usize,
+    /// Those of them whose events are this shard's.
+    pub(crate) mine: usize,
 }
 
 /// What goes, and what waits.
@@ -56,14 +67,18 @@ pub(crate) struct Withdrawals {
     recent: VecDeque<(i64, usize)>,
     /// What one change would withdraw is being gathered.
     gathers: bool,
+    /// Of the change whose withdrawals are gathered.
+    reach: Reach,
     gathered: BTreeMap<Cause, Doomed>,
     /// When what was gathered is decided.
     due: Option<i64>,
     held: BTreeMap<Cause, Doomed>,
     /// What has been decided goes.
     passes: bool,
-    /// Since when EventSources are as they are, where that was a moment ago.
-    changed: BTreeMap<String, i64>,
+    /// Since when EventSources are as they are, where that was a moment ago, and which clusters that concerns.
+    changed: BTreeMap<String, (i64, Reach)>,
+    /// Clusters that were changed a moment ago: when, and whether their events are this shard's.
+    clusters: VecDeque<(i64, bool)>,
     /// Of what waits.
     called: OnceCell<String>,
     is_new: bool,
@@ -98,6 +113,29 @@ impl FromStr for WithdrawGuard {
     }
 }
 
+// === impl Reach ===
+
+impl Reach {
+    /// Nowhere else.
+    pub(crate) const HERE: Self = Self { all: 1, mine: 1 };
+}
+
+impl Default for Reach {
+    fn default() -> Self {
+        Self::HERE
+    }
+}
+
+// === impl Doomed ===
+
+impl Doomed {
+    /// How many places all shards would leave.
+    fn everywhere(&self) -> usize {
+        let Reach { all, mine } = self.reach;
+        self.places.len().saturating_mul(all.max(mine)).div_ceil(mine.max(1))
+    }
+}
+
 // === impl Withdrawals ===
 
 impl Withdrawals {
@@ -116,21 +154,38 @@ impl Withdrawals {
     }
 
     /// An EventSource is another one from now on.
-    pub(crate) fn source_changed(&mut self, name: &str, now: i64) {
+    pub(crate) fn source_changed(&mut self, name: &str, reach: Reach, now: i64) {
         if self.guard.is_some() {
-            self.changed.retain(|_, since| now - *since < MINUTE);
-            self.changed.insert(name.to_owned(), now);
+            self.changed.retain(|_, (since, _)| now - *since < MINUTE);
+            self.changed.insert(name.to_owned(), (now, reach));
         }
+    }
+
+    /// A cluster of this shard, or of another one, is changed: how many were within a minute. Labels are taken off one after the other.
+    pub(crate) fn cluster_changed(&mut self, is_mine: bool, now: i64) -> Reach {
+        self.clusters.retain(|(at, _)| now - at < MINUTE);
+        self.clusters.push_back((now, is_mine));
+        let mine = self.clusters.iter().filter(|(_, is_mine)| *is_mine).count();
+        Reach { all: self.clusters.len(), mine }
     }
 
     /// Whether an EventSource was changed a moment ago: what its events take away may be because of that.
     pub(crate) fn has_changed(&self, source: &str, now: i64) -> bool {
-        self.changed.get(source).is_some_and(|since| now - since < MINUTE)
+        self.changed.get(source).is_some_and(|(since, _)| now - since < MINUTE)
     }
 
-    /// What is withdrawn from now on follows from one change, and is decided together.
-    pub(crate) fn gather(&mut self) {
-        self.gathers = self.guard.is_some();
+    /// What is withdrawn from now on follows from one change, which concerns these clusters, and is decided together.
+    pub(crate) fn gather(&mut self, reach: Reach) {
+        (self.gathers, self.reach) = (self.guard.is_some(), reach);
+    }
+
+    /// Where else the same is withdrawn as of this cause. A profile is one shard's on all clusters.
+    fn reach_of(&self, cause: &Cause) -> Reach {
+        match cause {
+            Cause::Profile(_) => Reach::HERE,
+            Cause::Event(_) if self.gathers => self.reach,
+            Cause::Event(event) => self.changed.get(&event.source).map_or(Reach::HERE, |(_, reach)| *reach),
+        }
     }
 
     /// Whether what a cause leaves must be looked at.
@@ -165,7 +220,8 @@ impl Withdrawals {
             }
             return false;
         }
-        self.gathered.insert(cause.clone(), Doomed { places, time });
+        let reach = self.reach_of(cause);
+        self.gathered.insert(cause.clone(), Doomed { places, time, reach });
         if !self.gathers {
             self.due.get_or_insert(now + GATHER);
         }
@@ -204,7 +260,7 @@ impl Withdrawals {
         // Most changes withdraw nothing, and a fleet is large.
         let Some(guard) = self.guard.filter(|_| !gathered.is_empty()) else { return gathered };
         self.recent.retain(|(at, _)| now - at < MINUTE);
-        let count: usize = gathered.values().map(|doomed| doomed.places.len()).sum();
+        let count: usize = gathered.values().map(Doomed::everywhere).sum();
         let before: usize = self.recent.iter().map(|(_, count)| count).sum();
         if guard.stops(before + count, before + all().max(self.fleet)) {
             self.held.extend(gathered);
@@ -257,8 +313,14 @@ impl Withdrawals {
             Cause::Event(event) => event.trigger.described(),
         };
         let causes: BTreeSet<String> = self.held.keys().map(of).collect();
+        let everywhere: usize = self.held.values().map(Doomed::everywhere).sum();
+        let of_all = if everywhere > count {
+            format!(", about {everywhere} by all shards of the renderers")
+        } else {
+            String::new()
+        };
         Some(format!(
-            "{count} of {} add-ons would be withdrawn at once, from {} clusters, because something has changed ({}); nothing of that \
+            "{count} of {} add-ons would be withdrawn at once{of_all}, from {} clusters, because something has changed ({}); nothing of that \
              goes before somebody says so: put back what was changed, or run `sluice approve {called}` (--withdraw-guard {}%)",
             all().max(self.fleet),
             clusters.len(),
@@ -294,7 +356,7 @@ mod tests {
 
     /// Causes with so many places each go by one change: whether they may.
     fn change(withdrawals: &mut Withdrawals, counts: &[(&str, usize)], all: usize, now: i64) -> bool {
-        withdrawals.gather();
+        withdrawals.gather(Reach::HERE);
         for (name, count) in counts {
             assert!(!withdrawals.lets_go(&cause(name), places(name, *count), 1, (all, now)));
         }
@@ -339,7 +401,7 @@ mod tests {
     #[test]
     fn few_add_ons_always_go_and_the_fleet_is_what_all_have() {
         let mut withdrawals = guarded();
-        withdrawals.gather();
+        withdrawals.gather(Reach::HERE);
         assert!(withdrawals.lets_go(&cause("a"), places("a", 20), 1, (20, 0)), "all of a small fleet");
         assert!(change(&mut withdrawals, &[("a", 20)], 30, 0));
         let mut withdrawals = guarded();
@@ -349,7 +411,7 @@ mod tests {
             "all of this renderer, and little of the fleet"
         );
         let mut withdrawals = Withdrawals::default();
-        withdrawals.gather();
+        withdrawals.gather(Reach::HERE);
         assert!(withdrawals.lets_go(&cause("a"), places("a", 200), 1, (200, 0)), "without a guard");
     }
 
@@ -371,7 +433,7 @@ mod tests {
     #[test]
     fn what_comes_event_by_event_is_gathered_for_a_moment() {
         let mut withdrawals = guarded();
-        withdrawals.source_changed("s", 5);
+        withdrawals.source_changed("s", Reach::HERE, 5);
         assert!(withdrawals.has_changed("s", 6) && !withdrawals.has_changed("t", 6));
         assert!(!withdrawals.has_changed("s", 5 + MINUTE));
         assert!(!withdrawals.lets_go(&cause("a"), places("a", 1), 1, (100, 6)));

@@ -235,7 +235,7 @@ impl Renderer {
                 self.set_changed((&cluster, &source, &key), change, step);
             }
         }
-        self.planning.withdrawals.gather();
+        self.planning.withdrawals.gather(self.reach_of_all());
         self.look_at_everything(step);
         self.decide_withdrawals(step);
         self.review_departing(step);

@@ -24,11 +24,9 @@ impl Renderer {
             return;
         }
         let selections = self.knowledge.catalog.fleet.selections().clone();
+        let former = self.trigger_before(change);
         let touched = self.knowledge.catalog.apply(change);
-        // That clusters go away and others take their place is nobody's mistake.
-        if touched != Touched::Connection {
-            self.planning.withdrawals.gather();
-        }
+        self.gather(&touched, former.as_ref(), step.steady);
         let moves = matches!(
             touched,
             Touched::Profile(_) | Touched::Cluster(_) | Touched::Connection | Touched::Set(_)

@@ -4,14 +4,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_api::model::{APPROVALS, NAMESPACE, approves};
+use sluice_api::model::{APPROVALS, Cluster, NAMESPACE, Trigger, approves};
+use sluice_api::{ClusterRef, TriggerId, object};
 use sluice_protocol::rows::Cause;
 use sluice_protocol::{About, Fault, ProblemKey, Step};
 
 use super::{Effect, Renderer};
-use crate::knowledge::catalog::ContentKey;
+use crate::knowledge::catalog::{Change, ContentKey, Touched};
 use crate::planning::row_ledger::Place;
-use crate::planning::withdrawals::Doomed;
+use crate::planning::withdrawals::{Doomed, Reach};
+
+/// Kinds of triggers.
+const TRIGGERS: [&str; 2] = ["EventTrigger", "EventBasedAddOn"];
 
 /// Whether this is what people have approved.
 pub(super) fn is_approvals((kind, namespace, name): &ContentKey) -> bool {
@@ -19,6 +23,57 @@ pub(super) fn is_approvals((kind, namespace, name): &ContentKey) -> bool {
 }
 
 impl Renderer {
+    /// The trigger that a change is of, as it was.
+    pub(super) fn trigger_before(&self, change: &Change) -> Option<Trigger> {
+        let (Change::Upsert(object) | Change::Delete(object)) = change else { return None };
+        let kind = object::text(object, &["kind"]);
+        if !self.planning.withdrawals.is_on() || !TRIGGERS.contains(&kind) {
+            return None;
+        }
+        let former = self.knowledge.catalog.triggers.get(&TriggerId::new(kind, object::name(object)))?;
+        former.as_ref().as_ref().ok().cloned()
+    }
+
+    /// What is withdrawn from now on follows from this change; of a trigger from how it was before.
+    pub(super) fn gather(&mut self, touched: &Touched, former: Option<&Trigger>, now: i64) {
+        if !self.planning.withdrawals.is_on() {
+            return;
+        }
+        let reach = match touched {
+            // That clusters go away and others take their place is nobody's mistake.
+            Touched::Connection => return,
+            Touched::Trigger(_) => self.reach_of(former),
+            Touched::Cluster(cluster) => {
+                let is_mine = self.is_mine(cluster);
+                let reach = self.planning.withdrawals.cluster_changed(is_mine, now);
+                if is_mine { reach } else { self.reach_of_all() }
+            }
+            _ => self.reach_of_all(),
+        };
+        self.planning.withdrawals.gather(reach);
+    }
+
+    /// The clusters that these triggers select.
+    fn reach_of<'t>(&self, triggers: impl IntoIterator<Item = &'t Trigger>) -> Reach {
+        let triggers: Vec<&Trigger> = triggers.into_iter().collect();
+        let fleet = &self.knowledge.catalog.fleet;
+        let selected = |cluster: &Cluster| triggers.iter().any(|it| it.selects(cluster, fleet) == Ok(true));
+        let selected = fleet.clusters().iter().filter(|(_, cluster)| selected(cluster));
+        self.counted(selected.map(|(id, _)| id))
+    }
+
+    /// All clusters of the fleet.
+    pub(super) fn reach_of_all(&self) -> Reach {
+        self.counted(self.knowledge.catalog.fleet.clusters().keys())
+    }
+
+    fn counted<'c>(&self, clusters: impl Iterator<Item = &'c ClusterRef>) -> Reach {
+        clusters.fold(Reach { all: 0, mine: 0 }, |Reach { all, mine }, cluster| Reach {
+            all: all + 1,
+            mine: mine + usize::from(self.is_mine(cluster)),
+        })
+    }
+
     /// A cause is not wanted any more: whether it stays all the same.
     pub(super) fn holds_up(&mut self, cause: &Cause, time: i64, step: &mut Step<Effect>) -> bool {
         if !self.planning.withdrawals.is_on() || !self.is_guarded(cause, step.steady) {
@@ -31,9 +86,14 @@ impl Renderer {
 
     /// An EventSource is another one from now on. Of one of which nothing was made nothing can go because of that.
     pub(super) fn note_changed_source(&mut self, name: &str, now: i64) {
-        if self.planning.ledger.is_made_of(name) {
-            self.planning.withdrawals.source_changed(name, now);
+        if !self.planning.withdrawals.is_on() || !self.planning.ledger.is_made_of(name) {
+            return;
         }
+        let bindings = self.planning.bindings.values();
+        let listeners: BTreeSet<_> = bindings.flat_map(|bindings| bindings.listeners(name)).collect();
+        let triggers = listeners.iter().filter_map(|id| self.knowledge.trigger(id));
+        let reach = self.reach_of(triggers);
+        self.planning.withdrawals.source_changed(name, reach, now);
     }
 
     /// A cause leads to these places from now on; those that it would leave are among them where they stay.

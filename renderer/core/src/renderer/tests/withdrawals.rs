@@ -280,3 +280,61 @@ fn without_a_guard_all_goes() {
     fixture.problems.keys().for_each(|about| write!(said, "{about} ").unwrap());
     assert_eq!((fixture.counts(), said.as_str()), ((0, 60), ""));
 }
+
+// === Several shards ===
+
+/// The shard of four that has the events of cluster `a`; it led to ten add-ons there, of a hundred in the fleet. The trigger selects 40
+/// other clusters, too.
+fn of_four_shards() -> Fixture {
+    let selected = (0..40).map(|number| registration(&format!("more-{number}"), json!({"env": "fv"})));
+    let objects = selected.chain([registration("a", json!({"env": "fv"})), source(), content(true, "1")]);
+    let mut fixture =
+        Fixture::told(Fixture::begin_with(objects.chain([trigger(true, json!({}))]).collect(), |renderer| {
+            let shard = sluice_protocol::subject::cluster_shard(&cluster("a"), 4);
+            let outputs = vec![Incarnation::new(9); 4];
+            let config = Config { shard, shards: 4, outputs, ..renderer.config.clone() };
+            *renderer = Renderer::new(config).guarded_by(Some(WithdrawGuard::USUAL));
+            let known = Arc::new(ClusterCapabilities::of(sluice_chart::Capabilities::default()));
+            let said = ExternalInput::Capabilities(cluster("a"), Some(known));
+            renderer.external(said, &mut Step::at(0));
+        }));
+    fixture.run(|renderer, step| renderer.external(ExternalInput::Fleet(100), step));
+    fixture.ready(&[]);
+    fixture.events(10, false);
+    assert_eq!(fixture.made(), 10);
+    fixture
+}
+
+impl Fixture {
+    /// How many rows there are.
+    fn made(&self) -> usize {
+        self.rows.values().filter(|row| row.is_some()).count()
+    }
+
+    /// What waits, of any shard.
+    fn waits(&self) -> Option<&str> {
+        let mut problems =
+            self.problems.iter().filter(|(about, _)| about.starts_with("withdrawals of shard"));
+        problems.next().map(|(_, text)| text.as_str())
+    }
+}
+
+#[test]
+fn what_other_shards_would_withdraw_counts() {
+    let mut fixture = of_four_shards();
+    fixture.delete(trigger(true, json!({})));
+    assert_eq!(fixture.made(), 10, "a quarter of the clusters are this shard's: some forty of a hundred go");
+    let text = fixture.waits().unwrap();
+    assert!(text.starts_with("10 of 100 add-ons would be withdrawn at once, about "), "{text}");
+    // One cluster is this shard's alone.
+    let mut fixture = of_four_shards();
+    fixture.put(registration("a", json!({})));
+    assert_eq!((fixture.made(), fixture.waits()), (0, None));
+    // Of one cluster after the other the same is done.
+    let mut fixture = of_four_shards();
+    for number in 0..40 {
+        fixture.put(registration(&format!("more-{number}"), json!({})));
+    }
+    fixture.put(registration("a", json!({})));
+    assert_eq!(fixture.made(), 10, "{:?}", fixture.waits());
+}
