@@ -1,10 +1,14 @@
 //! What people write in the simulation.
 
 use serde_json::{Value, json};
-use sluice_api::model::{CheckPoint, DEADLINE, FAILURE_BUDGET, ROLLOUT_ON_FAILURE};
+use sluice_api::model::{CheckPoint, DEADLINE, FAILURE_BUDGET};
 
 use crate::management::{Addon, CLUSTERS, SetForm, SetName};
 use crate::world::STEP;
+
+mod back;
+
+pub(crate) use back::{SOUND, back_content, back_profile};
 
 /// How the EventSource selects services.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -230,29 +234,6 @@ pub(crate) fn profile((tier, leave): (u64, bool), once: bool, by_set: bool) -> V
 /// What goes to one cluster after the other may fail on each, so that it comes to all of them.
 fn few_at_a_time() -> Value {
     json!({FAILURE_BUDGET: "100%", DEADLINE: format!("{}ms", DEADLINE_OF_ROLLOUTS / 1_000)})
-}
-
-/// What asks whether the content of the profile that goes back works.
-pub(crate) const SOUND: &str = "sound";
-
-/// The profile that goes back when a content fails on a cluster.
-pub(crate) fn back_profile() -> Value {
-    let check = json!({"name": SOUND, "featureID": "Resources", "version": "v1", "kind": "ConfigMap"});
-    let spec = json!({"clusterSelector": {"matchLabels": {"tier": "x"}}, "maxUpdate": 1, "validateHealths": [check],
-        "policyRefs": [content_ref(Addon::Back.name())]});
-    let mut annotations = few_at_a_time();
-    annotations[FAILURE_BUDGET] = "0".into();
-    annotations[ROLLOUT_ON_FAILURE] = "rollback".into();
-    json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile",
-        "metadata": {"name": Addon::Back.name(), "annotations": annotations}, "spec": spec})
-}
-
-/// The ConfigMap that it is made of: it does not work on the clusters whose names are letters of `sick`.
-pub(crate) fn back_content(edit: u64, sick: &str) -> Value {
-    let text = format!(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{namespace: default, name: back}}\ndata: {{edit: \"{edit}\", sick: \"{sick}\"}}\n"
-    );
-    config_map(Addon::Back.name(), &text, false)
 }
 
 /// How long one cluster waits for another of which nobody says anything, microseconds.

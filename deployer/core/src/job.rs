@@ -332,6 +332,11 @@ impl Job {
         context.calls.push(request);
     }
 
+    /// Settles once what the guard asks is answered.
+    fn settle_answered(&mut self, context: &mut JobContext<'_>) -> Ended {
+        if self.in_flight > 0 { Ended::NotYet } else { self.settle(context) }
+    }
+
     /// Goes on to the next phase when this one has nothing left in flight.
     fn advance(&mut self, context: &mut JobContext<'_>) -> Ended {
         match self.phase {
@@ -378,13 +383,7 @@ impl Job {
             Phase::KeepingEarly if context.all_said => self.prune(context),
             Phase::KeepingEarly => self.defer(context),
             Phase::Pruning { wave } => match self.next_wave(wave) {
-                Some(_) if wave.is_none() && self.is_guarded(context) => {
-                    if self.in_flight > 0 {
-                        Ended::NotYet
-                    } else {
-                        self.settle(context)
-                    }
-                }
+                Some(_) if wave.is_none() && self.is_guarded(context) => self.settle_answered(context),
                 // What is in it may still be there.
                 Some(wave) if failed && wave <= Wave::Definitions => self.settle(context),
                 Some(wave) => self.prune_wave(wave, context),

@@ -315,12 +315,12 @@ impl Withdrawals {
         let causes: BTreeSet<String> = self.held.keys().map(of).collect();
         let everywhere: usize = self.held.values().map(Doomed::everywhere).sum();
         let of_all = if everywhere > count {
-            format!(", about {everywhere} by all shards of the renderers")
+            format!(" (about {everywhere} by all shards of the renderers)")
         } else {
             String::new()
         };
         Some(format!(
-            "{count} of {} add-ons would be withdrawn at once{of_all}, from {} clusters, because something has changed ({}); nothing of that \
+            "{count} of {} add-ons would be withdrawn at once, from {} clusters{of_all}, because something has changed ({}); nothing of that \
              goes before somebody says so: put back what was changed, or run `sluice approve {called}` (--withdraw-guard {}%)",
             all().max(self.fleet),
             clusters.len(),

@@ -325,7 +325,10 @@ fn what_other_shards_would_withdraw_counts() {
     fixture.delete(trigger(true, json!({})));
     assert_eq!(fixture.made(), 10, "a quarter of the clusters are this shard's: some forty of a hundred go");
     let text = fixture.waits().unwrap();
-    assert!(text.starts_with("10 of 100 add-ons would be withdrawn at once, about "), "{text}");
+    assert!(
+        text.starts_with("10 of 100 add-ons would be withdrawn at once, from 1 clusters (about "),
+        "{text}"
+    );
     // One cluster is this shard's alone.
     let mut fixture = of_four_shards();
     fixture.put(registration("a", json!({})));
