@@ -183,6 +183,10 @@ faults! {
     ProfileDeleted,
     /// A cluster is paused, or goes on.
     ClusterPaused,
+    /// A cluster is paused until a time.
+    PausedUntil,
+    /// That time has come.
+    WentOn,
     /// A profile that a user wrote is paused, or goes on.
     ProfilePaused,
     /// A trigger makes a profile of the same name as one that a user wrote.

@@ -20,7 +20,7 @@ use crate::refusals::INVALID;
 use crate::roles::SHARDS;
 use crate::rollbacks;
 use crate::schedule::Schedule;
-use crate::world::{World, cluster_ref};
+use crate::world::{BEGIN, World, cluster_ref};
 
 /// What a profile may say that lost an object, or its name, to another one: these stay as long as there are both.
 const CONFLICTS: [&str; 2] = ["A conflict was detected", "is already made on"];
@@ -52,7 +52,8 @@ impl Schedule {
         });
         let management = self.world.management.objects.iter().map(|object| (**object).clone());
         let management = management.chain(self.world.management.thing().map(manifests::thing)).collect();
-        let options = Options { now: 0, caches: self.world.caches.clone(), ..Options::default() };
+        let (now, caches) = (BEGIN + self.world.now, self.world.caches.clone());
+        let options = Options { now, caches, ..Options::default() };
         let expected =
             build_with(&Input { management, clusters: held.collect(), ..Input::default() }, &options);
         for (name, server) in self.world.servers() {

@@ -33,6 +33,7 @@ mod roles;
 mod rollbacks;
 mod schedule;
 mod store;
+mod timed_pause;
 mod unreached;
 mod world;
 

@@ -168,9 +168,9 @@ impl Management {
         if self.registered[cluster].replace(registration).is_none() {
             self.registered_since[cluster] = self.now;
         }
-        let paused = self.pauses.has_cluster(cluster);
+        let pauses = (self.pauses.has_cluster(cluster), self.pauses.end(cluster));
         let pulls = self.pulling == Some(cluster);
-        self.put(manifests::registration(CLUSTERS[cluster], registration, (paused, pulls)));
+        self.put(manifests::registration(CLUSTERS[cluster], registration, pauses, pulls));
     }
 
     fn put_trigger(&mut self, addon: Addon, more: bool) {
@@ -203,6 +203,12 @@ impl Management {
         if addon == Addon::All {
             self.put(manifests::here(self.edits));
         }
+    }
+
+    /// What an add-on is made of is edited, or there again.
+    pub(crate) fn edit_content(&mut self, addon: Addon, now: i64) {
+        self.now = now;
+        self.put_content(addon);
     }
 
     fn put_patch(&mut self, cluster: usize) {

@@ -1,10 +1,11 @@
 //! What people write in the simulation.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
-use sluice_api::model::{CheckPoint, DEADLINE, FAILURE_BUDGET};
+use sluice_api::model::{CheckPoint, DEADLINE, FAILURE_BUDGET, PAUSED_UNTIL};
 
 use crate::management::{Addon, CLUSTERS, SetForm, SetName};
-use crate::world::STEP;
+use crate::world::{BEGIN, STEP};
 
 mod back;
 
@@ -286,14 +287,23 @@ pub(crate) fn pause(profile: &mut Value) {
     profile["metadata"]["annotations"]["profile.projectsveltos.io/paused"] = "yes".into();
 }
 
-/// A cluster, which may be paused, or pull.
-pub(crate) fn registration(name: &str, labels: Registration, (paused, pulls): (bool, bool)) -> Value {
-    let mut spec = json!({});
+/// A cluster, which may be paused, also until a time, or pull.
+pub(crate) fn registration(
+    name: &str,
+    labels: Registration,
+    (paused, until): (bool, Option<i64>),
+    pulls: bool,
+) -> Value {
+    let (mut spec, mut annotations) = (json!({}), json!({}));
+    if let Some(until) = until.and_then(|until| Timestamp::from_microsecond(BEGIN + until).ok()) {
+        annotations[PAUSED_UNTIL] = until.to_string().into();
+    }
     for (field, _) in [("paused", paused), ("pullMode", pulls)].iter().filter(|(_, is_so)| *is_so) {
         spec[*field] = true.into();
     }
     json!({"apiVersion": LIB, "kind": "SveltosCluster",
-        "metadata": {"name": name, "namespace": "default", "labels": {"env": labels.env, "tier": labels.tier}}, "spec": spec})
+        "metadata": {"name": name, "namespace": "default", "annotations": annotations,
+            "labels": {"env": labels.env, "tier": labels.tier}}, "spec": spec})
 }
 
 /// The ConfigMap that an add-on is made of.

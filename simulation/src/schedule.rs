@@ -21,6 +21,7 @@ use crate::role::Seat;
 use crate::roles::{AgentRole, DeployerRole, MatcherRole, RendererRole, SHARDS};
 use crate::rollbacks::Rollbacks;
 use crate::store::Store;
+use crate::timed_pause::{self, TimedPause};
 use crate::unreached::Unreached;
 use crate::world::{STEP, TOMBSTONE_TTLS, World};
 
@@ -109,7 +110,12 @@ impl Schedule {
     fn new(seed: u64, trace: bool, caches: Caches) -> Self {
         let mut random = SmallRng::seed_from_u64(seed);
         let pulling = pulling::pulling(seed);
-        let (replicas, faults) = (replicas(pulling.map(|index| CLUSTERS[index])), Faults::new(&mut random));
+        let (replicas, mut faults) =
+            (replicas(pulling.map(|index| CLUSTERS[index])), Faults::new(&mut random));
+        let timed_pause = TimedPause::of(seed);
+        if timed_pause.is_some() {
+            faults.keep_clocks_right();
+        }
         let world = World {
             now: 0,
             store: Store::new(SHARDS, faults.is_replicated()),
@@ -120,6 +126,7 @@ impl Schedule {
             rollbacks: Rollbacks::default(),
             lasting: Lasting::of(seed),
             departure: Departure::of(seed, FAULTS_UNTIL),
+            timed_pause,
             // Who is in its cluster reaches it.
             unreached: Unreached::of(seed, FAULTS_UNTIL).filter(|_| pulling.is_none()),
             air: Air::new(replicas.len() / 2),
@@ -168,6 +175,7 @@ impl Schedule {
         }
         self.world.depart();
         self.world.lose_way();
+        timed_pause::pass(self);
         self.world.write_last();
         self.work();
     }

@@ -18,10 +18,14 @@ use crate::membership::Air;
 use crate::refusals::Lasting;
 use crate::rollbacks::Rollbacks;
 use crate::store::Store;
+use crate::timed_pause::TimedPause;
 use crate::unreached::Unreached;
 
 /// One step of the schedule, microseconds.
 pub(crate) const STEP: i64 = 10_000;
+
+/// What clocks that are right show at the beginning of a schedule, in microseconds since 1970: none shows a time before that.
+pub(crate) const BEGIN: i64 = 1_000_000_000_000_000;
 
 /// How long tombstones live in a schedule: short, so that they expire unread, or so long that nothing that is done once in
 /// their life happens: what ends well then does not owe it to that.
@@ -44,6 +48,8 @@ pub(crate) struct World {
     pub(crate) lasting: Option<Lasting>,
     /// The cluster that is deregistered for ever.
     pub(crate) departure: Option<Departure>,
+    /// The pause that ends by itself.
+    pub(crate) timed_pause: Option<TimedPause>,
     /// The cluster that deployers reach no more.
     pub(crate) unreached: Option<Unreached>,
     /// How long tombstones live.
@@ -162,7 +168,9 @@ impl World {
         for cluster in CLUSTERS {
             let is_for = self.management.registration(cluster).is_some_and(|labels| labels.env == "fv");
             self.history.next(cluster, is_for);
-            if self.management.paused_since(cluster).is_some() || !self.management.is_registered(cluster) {
+            if self.management.paused_since(cluster, self.now).is_some()
+                || !self.management.is_registered(cluster)
+            {
                 self.history.rollouts.away(cluster_ref(cluster), self.now);
             }
         }

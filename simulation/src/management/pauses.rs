@@ -8,6 +8,8 @@ use crate::management::{CLUSTERS, Management};
 pub(super) struct Pauses {
     /// Since when.
     clusters: [Option<i64>; CLUSTERS.len()],
+    /// The pause that ends by itself: of which cluster, since when, and until when.
+    timed: Option<(usize, i64, i64)>,
     /// The last edit of contents before.
     profile: Option<u64>,
 }
@@ -26,9 +28,15 @@ impl Pauses {
         self.profile = None;
     }
 
+    /// When the pause of a cluster ends, or has ended, by itself.
+    pub(super) fn end(&self, cluster: usize) -> Option<i64> {
+        self.timed.filter(|(of, ..)| *of == cluster).map(|(.., until)| until)
+    }
+
     /// A cluster is unregistered.
     pub(super) fn forget_cluster(&mut self, cluster: usize) {
         self.clusters[cluster] = None;
+        self.timed.take_if(|(of, ..)| *of == cluster);
     }
 }
 
@@ -64,10 +72,25 @@ impl Management {
         }
     }
 
+    /// A cluster is paused until a time; whether it is registered.
+    pub(crate) fn pause_until(&mut self, cluster: usize, until: i64, now: i64) -> bool {
+        self.now = now;
+        let Some(registration) = self.registered[cluster] else { return false };
+        self.pauses.timed = Some((cluster, now, until));
+        self.register(cluster, registration);
+        true
+    }
+
+    /// Whether a cluster is, or was, paused until this time, and nothing else has become of it.
+    pub(crate) fn is_paused_until(&self, cluster: usize, until: i64) -> bool {
+        self.pauses.end(cluster) == Some(until)
+    }
+
     /// Since when a cluster is paused.
-    pub(crate) fn paused_since(&self, cluster: &str) -> Option<i64> {
+    pub(crate) fn paused_since(&self, cluster: &str, now: i64) -> Option<i64> {
         let index = CLUSTERS.iter().position(|name| *name == cluster)?;
-        self.pauses.clusters[index]
+        let timed = self.pauses.timed.filter(|(of, _, until)| *of == index && now < *until);
+        self.pauses.clusters[index].into_iter().chain(timed.map(|(_, since, _)| since)).min()
     }
 
     /// The last edit of contents that the profile may have, while it is paused.

@@ -1,8 +1,8 @@
 //! The clock of a replica's machine, which is off and jumps, and what its process makes of it, as `now_micros` of
 //! `crates/bus/src/clock.rs` does: it never goes back, and follows a clock that is set forward.
 
-/// What clocks that are right show at the beginning of a schedule: none shows a time before 1970.
-const BEGIN: i64 = 1_000_000_000_000_000;
+use crate::world::BEGIN;
+
 /// How far the machine's clock may be ahead before it is followed.
 const JUMP: i64 = 2_000_000;
 

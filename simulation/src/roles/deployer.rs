@@ -1,10 +1,12 @@
 //! The deployer of one shard.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use rand::Rng as _;
+use serde_json::Value;
 use sluice_api::model::Cluster;
-use sluice_api::{ClusterRef, MANAGEMENT};
+use sluice_api::{ClusterRef, MANAGEMENT, object};
 use sluice_deployer_core as deployer;
 use sluice_deployer_core::{CheckId, Class, Failure, Reply, Request, Shown};
 use sluice_protocol::subject::{cluster_shard, own_rows};
@@ -21,7 +23,7 @@ use crate::membership::MEMBER_TTL;
 use crate::refusals::proxy_answer;
 use crate::role::{Link, Role, Seat};
 use crate::rollbacks;
-use crate::world::{CALL_TIMEOUT, STEP, World, cluster_ref};
+use crate::world::{BEGIN, CALL_TIMEOUT, STEP, World, cluster_ref};
 
 mod calls;
 
@@ -62,11 +64,12 @@ enum Standing {
 }
 
 /// What the bus says of the registration of a cluster.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 enum Heard {
     Gone,
-    Paused,
-    Pulls,
+    /// That it is served from outside: who is in it reaches nothing.
+    Served,
+    Pulls(Box<Cluster>),
 }
 
 struct AskedCheck {
@@ -130,20 +133,20 @@ impl DeployerRole {
         }
         self.heard = Some(match row.registration.as_ref().and_then(Cluster::read) {
             _ if row.gone => Heard::Gone,
-            Some(cluster) if cluster.pulls && cluster.pause.at(world.now).is_none() => Heard::Pulls,
-            // Of one that is served from outside it reaches nothing.
-            _ => Heard::Paused,
+            Some(cluster) if cluster.pulls => Heard::Pulls(Box::new(cluster)),
+            _ => Heard::Served,
         });
     }
 
     /// How a cluster stands, as far as it can know.
     fn standing(&self, world: &World, name: &str) -> Standing {
-        match (self.only, self.heard) {
+        match (self.only, &self.heard) {
             (None, _) if self.others.contains(&cluster_ref(name)) => Standing::Unregistered,
             (None, _) => standing(world, name),
             (Some(_), None | Some(Heard::Gone)) => Standing::Unregistered,
-            (Some(_), Some(Heard::Paused)) => Standing::Paused,
-            (Some(_), Some(Heard::Pulls)) => {
+            (Some(_), Some(Heard::Served)) => Standing::Paused,
+            (Some(_), Some(Heard::Pulls(cluster))) if is_paused(world, cluster) => Standing::Paused,
+            (Some(_), Some(Heard::Pulls(_))) => {
                 Standing::Reachable(world.clusters.get(name).map_or(0, |server| server.way))
             }
         }
@@ -180,10 +183,25 @@ impl DeployerRole {
 fn standing(world: &World, name: &str) -> Standing {
     match world.clusters.get(name) {
         Some(_) if name != MANAGEMENT && !world.management.is_registered(name) => Standing::Unregistered,
-        Some(_) if world.management.paused_since(name).is_some() => Standing::Paused,
+        Some(_) if registered(world, name).is_some_and(|cluster| is_paused(world, &cluster)) => {
+            Standing::Paused
+        }
         Some(server) => Standing::Reachable(server.way),
         None => Standing::Unregistered,
     }
+}
+
+/// The registration of a cluster, as the shell reads it.
+fn registered(world: &World, name: &str) -> Option<Cluster> {
+    let is_it = |object: &&Arc<Value>| {
+        object::text(object, &["kind"]) == "SveltosCluster" && object::name(object) == name
+    };
+    Cluster::read(world.management.objects.iter().find(is_it)?)
+}
+
+/// Whether a cluster is left alone now. A pause that ends by itself is only there where all clocks are right.
+fn is_paused(world: &World, cluster: &Cluster) -> bool {
+    cluster.pause.at(BEGIN + world.now).is_some()
 }
 
 /// The clusters of a shard that pull.

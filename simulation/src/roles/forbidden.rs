@@ -59,7 +59,7 @@ pub(super) fn in_spite_of(world: &World, name: &str, request: &Request, written:
 
 fn in_spite_of_pause(world: &World, name: &str, written: &Written) -> Option<String> {
     let (management, history, key) = (&world.management, &world.history, &written.key);
-    if management.paused_since(name).is_some_and(|since| world.now - since > LATE) {
+    if management.paused_since(name, world.now).is_some_and(|since| world.now - since > LATE) {
         return Some(format!("{name}: {key} is written, and the cluster is paused"));
     }
     // Another maker of the name is not paused.
