@@ -197,6 +197,11 @@ impl History {
         if key.name == "own" && new.is_none() && grounds.has_none(Addon::Own, cluster) && !unknown {
             return Err(format!("{cluster}: {key} withdrawn, its profile was there all the time"));
         }
+        if key.name == "base" && new.is_none() && grounds.has_none(Addon::Own, cluster) && !unknown {
+            return Err(format!(
+                "{cluster}: {key} withdrawn, the profile that needs it was there all the time"
+            ));
+        }
         Ok(())
     }
 

@@ -187,6 +187,12 @@ faults! {
     PausedUntil,
     /// That time has come.
     WentOn,
+    /// Two profiles begin to depend on each other.
+    Circle,
+    /// Somebody has been told that they do.
+    CircleTold,
+    /// They do not any more.
+    CircleOpened,
     /// A profile that a user wrote is paused, or goes on.
     ProfilePaused,
     /// A trigger makes a profile of the same name as one that a user wrote.

@@ -16,6 +16,7 @@
 
 mod api_server;
 mod checks;
+mod circle;
 mod coverage;
 mod departure;
 mod end;

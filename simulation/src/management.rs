@@ -122,7 +122,7 @@ impl Management {
         management.put_profile((100, false), false);
         management.flip_team();
         management.flip_back();
-        management.put(manifests::base_profile());
+        management.put(manifests::base_profile(false));
         management.put(manifests::base_content());
         management.put(manifests::next_profile());
         management.put(manifests::next_content());
@@ -203,6 +203,12 @@ impl Management {
         if addon == Addon::All {
             self.put(manifests::here(self.edits));
         }
+    }
+
+    /// What the user's profile depends on begins to depend on it, or does not any more.
+    pub(crate) fn set_circle(&mut self, in_circle: bool, now: i64) {
+        self.now = now;
+        self.put(manifests::base_profile(in_circle));
     }
 
     /// What an add-on is made of is edited, or there again.

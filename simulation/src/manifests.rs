@@ -246,9 +246,10 @@ const DRIFT: &str = "ContinuousWithDriftDetection";
 /// What the user's profile depends on, and its profile, which selects nothing itself.
 const BASE: &str = "base";
 
-/// The profile that goes where the user's profile goes.
-pub(crate) fn base_profile() -> Value {
-    let spec = json!({"policyRefs": [content_ref(BASE)]});
+/// The profile that goes where the user's profile goes; in a circle it depends on that one.
+pub(crate) fn base_profile(in_circle: bool) -> Value {
+    let needs: &[&str] = if in_circle { &[Addon::Own.name()] } else { &[] };
+    let spec = json!({"policyRefs": [content_ref(BASE)], "dependsOn": needs});
     json!({"apiVersion": "config.projectsveltos.io/v1beta1", "kind": "ClusterProfile", "metadata": {"name": BASE}, "spec": spec})
 }
 

@@ -9,6 +9,7 @@ use sluice_renderer_core::Caches;
 
 use crate::api_server::{ApiServer, SentEvent};
 use crate::checks::History;
+use crate::circle::Circle;
 use crate::coverage::{Coverage, Fault};
 use crate::departure::Departure;
 use crate::faults::Faults;
@@ -126,6 +127,7 @@ impl Schedule {
             rollbacks: Rollbacks::default(),
             lasting: Lasting::of(seed),
             departure: Departure::of(seed, FAULTS_UNTIL),
+            circle: Circle::of(seed, FAULTS_UNTIL),
             timed_pause,
             // Who is in its cluster reaches it.
             unreached: Unreached::of(seed, FAULTS_UNTIL).filter(|_| pulling.is_none()),
@@ -175,6 +177,7 @@ impl Schedule {
         }
         self.world.depart();
         self.world.lose_way();
+        self.world.pass_circle();
         timed_pause::pass(self);
         self.world.write_last();
         self.work();

@@ -11,6 +11,7 @@ use sluice_renderer_core::Caches;
 
 use crate::api_server::ApiServer;
 use crate::checks::History;
+use crate::circle::Circle;
 use crate::coverage::{Coverage, Fault};
 use crate::departure::Departure;
 use crate::management::{CLUSTERS, Management};
@@ -48,6 +49,8 @@ pub(crate) struct World {
     pub(crate) lasting: Option<Lasting>,
     /// The cluster that is deregistered for ever.
     pub(crate) departure: Option<Departure>,
+    /// The profiles that depend on each other for a while.
+    pub(crate) circle: Option<Circle>,
     /// The pause that ends by itself.
     pub(crate) timed_pause: Option<TimedPause>,
     /// The cluster that deployers reach no more.

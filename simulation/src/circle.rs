@@ -1,0 +1,88 @@
+//! The user's profile and the one that it depends on need each other for a while. Nothing of either is withdrawn because of that, it is
+//! told, and when the one does not need the other any more all is as it should be.
+
+use rand::rngs::SmallRng;
+use rand::{Rng as _, SeedableRng as _};
+use sluice_protocol::rows::Status;
+use sluice_protocol::{Shard, Subject, Table};
+
+use crate::checks::LATE;
+use crate::coverage::Fault;
+use crate::management::{Addon, CLUSTERS};
+use crate::world::{STEP, World, cluster_ref};
+
+/// When it is opened that lasts until after the faults: it has been told by then.
+const LAST: i64 = 2_700;
+/// How it is told.
+const TOLD: &str = "is a circle, of which none can be the first";
+
+/// Since when, and until when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Circle {
+    since: i64,
+    until: i64,
+    /// Whether everybody has had the time to see it when it is opened.
+    is_told: bool,
+}
+
+impl Circle {
+    /// That of a schedule, if it has one: it is opened amid the faults, or after them. It draws by itself: other schedules are as they
+    /// would be without it.
+    pub(crate) fn of(seed: u64, faults_until: i64) -> Option<Self> {
+        let mut random = SmallRng::seed_from_u64(!seed.rotate_left(40));
+        random.random_bool(0.2).then(|| {
+            let since = random.random_range(1..faults_until - 1);
+            let amid = random.random_range(since + 1..faults_until);
+            let is_told = random.random_bool(0.6);
+            Self { since: since * STEP, until: if is_told { LAST } else { amid } * STEP, is_told }
+        })
+    }
+}
+
+impl World {
+    /// They begin to need each other, or do not any more, when it is time.
+    pub(crate) fn pass_circle(&mut self) {
+        let Some(Circle { since, until, is_told }) = self.circle else { return };
+        if self.now == since {
+            self.management.set_circle(true, self.now);
+            self.happened(Fault::Circle, String::new);
+        }
+        if self.now == until {
+            for name in
+                CLUSTERS.into_iter().filter(|name| is_told && self.has_circle(name)).collect::<Vec<_>>()
+            {
+                if self.tells_circle(name) {
+                    self.happened(Fault::CircleTold, || name.to_owned());
+                } else {
+                    let violation = format!("{name}: nobody says that two profiles depend on each other");
+                    self.violation.get_or_insert(violation);
+                }
+            }
+            self.management.set_circle(false, self.now);
+            self.happened(Fault::CircleOpened, String::new);
+        }
+    }
+
+    /// Whether both are for a cluster which everybody has known, and reached, for long.
+    fn has_circle(&self, name: &str) -> bool {
+        let (management, long_ago) = (&self.management, self.now - LATE);
+        let is_known = management.registered_since(name).is_some_and(|since| since <= long_ago);
+        let is_left_alone = management.paused_since(name, long_ago).is_some()
+            || self.is_unreached(name)
+            || self.is_refusing(name);
+        management.has_profile() && management.profile_selects(name) && is_known && !is_left_alone
+    }
+
+    /// Whether a status row of the user's profile on a cluster, or of the one that it depends on, says so.
+    fn tells_circle(&self, name: &str) -> bool {
+        let of = cluster_ref(name);
+        let is_it = |subject: &Subject| {
+            matches!(subject, Subject::Status { cluster, profile, .. } if *cluster == of && profile.namespace.is_empty()
+                && (profile.name == Addon::Own.name() || profile.name == "base"))
+        };
+        let rows = self.store.stream(Table::Status, Shard::FIRST).rows().map(|(_, stored)| &stored.value);
+        let said = rows.filter(|row| !row.head.tombstone && is_it(&row.subject));
+        let mut said = said.filter_map(|row| serde_json::from_slice::<Status>(&row.body).ok());
+        said.any(|status| status.errors.iter().any(|error| error.contains(TOLD)))
+    }
+}
