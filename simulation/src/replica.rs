@@ -219,7 +219,7 @@ impl<R: Role> Process<R> {
             return;
         }
         let Some(running) = &mut self.running else {
-            if !cut && self.rest_until <= world.now {
+            if !cut && self.rest_until <= world.now && self.role.may_begin(world) {
                 self.begin(world);
             }
             return;

@@ -52,6 +52,11 @@ pub(crate) trait Role {
         false
     }
 
+    /// Whether there is what its shell waits for before it begins.
+    fn may_begin(&self, _: &World) -> bool {
+        true
+    }
+
     /// Whether it is in its cluster.
     fn is_inside(&self) -> bool {
         false

@@ -258,6 +258,11 @@ impl Role for DeployerRole {
         self.only.is_none() && self.others != pulling_in(world, self.shard)
     }
 
+    /// Who is in a cluster begins when the bus says something of its registration.
+    fn may_begin(&self, world: &World) -> bool {
+        self.only.is_none_or(|name| world.store.present_interest(&cluster_ref(name)).is_some())
+    }
+
     fn is_inside(&self) -> bool {
         self.only.is_some()
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand::Rng as _;
 use sluice_api::ObjectKey;
 use sluice_protocol::subject::own_rows;
-use sluice_protocol::{Incarnation, Revision, Row, Sequence, Shard, Step, Subject, Table};
+use sluice_protocol::{Head, Incarnation, Now, Revision, Row, Sequence, Shard, Step, Subject, Table};
 use sluice_renderer_core as renderer;
 
 use super::{FORGET_AFTER, Interests, SHARDS};
@@ -53,11 +53,11 @@ impl RendererRole {
             (self.status, self.status_incarnation) = (Sequence::NONE, stream.incarnation());
         }
         let (sequence, stored) = stream.next(self.status)?;
-        let (subject, head, body) = stored.value.read_by(self.interests.newer);
+        let read = stored.value.read_by(self.interests.newer);
         if !world.mishap(Fault::Duplicate, 0.01) {
             self.status = sequence;
         }
-        Some(renderer::ExternalInput::Status(Arc::new(Row { subject, head, body, sequence })))
+        Some(status_row(sequence, read))
     }
 
     fn change(&mut self, world: &mut World) -> Option<renderer::ExternalInput> {
@@ -84,6 +84,13 @@ impl RendererRole {
     }
 }
 
+fn status_row(
+    sequence: Sequence,
+    (subject, head, body): (Subject, Head, Arc<[u8]>),
+) -> renderer::ExternalInput {
+    renderer::ExternalInput::Status(Arc::new(Row { subject, head, body, sequence }))
+}
+
 impl Role for RendererRole {
     type Core = renderer::Renderer;
 
@@ -106,8 +113,8 @@ impl Role for RendererRole {
         // Everything that is withdrawn is gathered, and goes: what would wait for people could not be predicted.
         let guard = renderer::WithdrawGuard { few: 0, percent: 100 };
         let mut core = renderer::Renderer::with_caches(config, &world.caches).guarded_by(Some(guard));
-        // The shell lets a renderer begin only when it has read the management cluster and the interest rows.
-        let mut step = Step::at(now);
+        // The shell lets a renderer begin only when it has read the management cluster, the interest rows and the status rows.
+        let mut step = Step::at(Now { wall: now, steady: world.now });
         for object in world.management.at(self.management) {
             let change = renderer::Change::Upsert(object);
             sluice_protocol::Core::external(
@@ -127,6 +134,10 @@ impl Role for RendererRole {
         for (cluster, row) in world.store.present_interests(self.interests.newer) {
             let side = renderer::ExternalInput::Interest(cluster.clone(), row.clone());
             sluice_protocol::Core::external(&mut core, side, &mut step);
+        }
+        for (sequence, stored) in world.store.stream(Table::Status, Shard::FIRST).rows() {
+            let row = status_row(sequence, stored.value.read_by(self.interests.newer));
+            sluice_protocol::Core::external(&mut core, row, &mut step);
         }
         sluice_protocol::Core::external(&mut core, renderer::ExternalInput::Told, &mut step);
         core
