@@ -21,6 +21,7 @@ from pathlib import Path
 # Schedules of one process.
 BATCH = 100
 ROOT = Path(__file__).resolve().parent.parent
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 SWITCH = """
 /// Which mutant is on.
 pub mod mutant {
@@ -44,7 +45,7 @@ def arguments():
     parser.add_argument("-s", "--seconds", type=float, default=300, help="time for each mutant, at most")
     parser.add_argument("-j", "--jobs", type=int, default=1, help="mutants that run at a time")
     parser.add_argument("--at", default="HEAD", help="the commit that is built; mutants.toml is that of this checkout")
-    parser.add_argument("--target", default=os.environ.get("CARGO_TARGET_DIR"), help="cargo's target directory")
+    parser.add_argument("--target", type=Path, default=TARGET / "mutants", help="cargo's target directory, of their own: in the usual one the next build would begin anew")
     parser.add_argument("--cargo", default="--offline", help="more arguments of cargo build")
     parser.add_argument("--keep", metavar="FILE", help="where the binary is; it is built when there is none")
     return parser.parse_args()
@@ -79,7 +80,7 @@ def mutate(tree, mutants):
 
 
 def build(options, mutants, binary):
-    target = Path(options.target or ROOT / "target/mutants").resolve()
+    target = options.target.resolve()
     # Always in one place: for cargo, another place is another package.
     tree, git = target / "mutants-tree", ["git", "-C", ROOT, "worktree"]
     subprocess.run([*git, "remove", "--force", tree], stderr=subprocess.DEVNULL)
