@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_agent_core::{Seen, WatchSpec};
-use sluice_api::{Digest, Gvk, ObjectKey, ProfileId};
+use sluice_api::{Digest, Gvk, ObjectKey, ProfileId, object};
 use sluice_deployer_core::{
     Class, Failure, Inventory, KeptBody, Live, MANAGER, Reply, Request, Stored, Version, content_digest,
     own_fields,
@@ -16,6 +16,9 @@ use crate::refusals::Refusals;
 
 /// Changes of what is deployed, of each server.
 const MOST_CHANGES: u32 = 4;
+
+/// Who changes again and again what is put right.
+pub(crate) const CONTENDER: &str = "contender";
 
 /// One API server, with everything that is in its cluster.
 #[derive(Default)]
@@ -174,10 +177,7 @@ impl ApiServer {
 
     /// Somebody else changes what the user's profile has deployed, or deletes it; not so often that it would be a fight.
     pub(crate) fn interfere(&mut self, delete: bool) -> Option<ObjectKey> {
-        let is_own = |(key, object): &(&ObjectKey, &Arc<Value>)| {
-            key.name == "own" && Live::of(object).owner.is_some_and(|owner| owner.name == "own")
-        };
-        let key = self.applied.iter().find(is_own).map(|(key, _)| key.clone())?;
+        let key = self.key_of_own()?;
         if self.changes == MOST_CHANGES || self.going(&key).is_some() {
             return None;
         }
@@ -187,11 +187,38 @@ impl ApiServer {
             self.missing.push((key.clone(), Live::of(&gone).uid));
             return Some(key);
         }
+        self.change(key, json!([]))
+    }
+
+    /// Somebody else changes what the user's profile has deployed, unless it is as that one wants it.
+    pub(crate) fn contend(&mut self) -> Option<ObjectKey> {
+        let key = self.key_of_own().filter(|key| !self.is_contended() && self.going(key).is_none())?;
+        let fields = json!({"f:data": {"f:theirs": {}}});
+        let entry = json!({"manager": CONTENDER, "operation": "Update", "fieldsV1": fields});
+        self.change(key, json!([entry]))
+    }
+
+    /// Whether what the user's profile has deployed is as somebody else wants it.
+    pub(crate) fn is_contended(&self) -> bool {
+        let object = self.key_of_own().and_then(|key| self.applied.get(&key));
+        object.is_some_and(|object| object::at(object, &["data", "theirs"]).is_some())
+    }
+
+    /// What the user's profile has deployed.
+    fn key_of_own(&self) -> Option<ObjectKey> {
+        let is_own = |(key, object): &(&ObjectKey, &Arc<Value>)| {
+            key.name == "own" && Live::of(object).owner.is_some_and(|owner| owner.name == "own")
+        };
+        self.applied.iter().find(is_own).map(|(key, _)| key.clone())
+    }
+
+    /// An object is changed by somebody else, and all fields are that one's.
+    fn change(&mut self, key: ObjectKey, managers: Value) -> Option<ObjectKey> {
         self.version += 1;
         let mut object = (**self.applied.get(&key)?).clone();
         object["data"]["theirs"] = "x".into();
         object["metadata"]["resourceVersion"] = self.version.to_string().into();
-        object["metadata"]["managedFields"] = json!([]);
+        object["metadata"]["managedFields"] = managers;
         self.applied.insert(key.clone(), Arc::new(object));
         Some(key)
     }

@@ -3,13 +3,11 @@
 
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
-use sluice_protocol::rows::Status;
-use sluice_protocol::{Shard, Subject, Table};
 
-use crate::checks::LATE;
 use crate::coverage::Fault;
 use crate::management::{Addon, CLUSTERS};
-use crate::world::{STEP, World, cluster_ref};
+use crate::manifests::BASE;
+use crate::world::{STEP, World};
 
 /// When it is opened that lasts until after the faults: it has been told by then.
 const LAST: i64 = 2_700;
@@ -63,26 +61,14 @@ impl World {
         }
     }
 
-    /// Whether both are for a cluster which everybody has known, and reached, for long.
+    /// Whether both are for a cluster, and its deployer has had the time to say so.
     fn has_circle(&self, name: &str) -> bool {
-        let (management, long_ago) = (&self.management, self.now - LATE);
-        let is_known = management.registered_since(name).is_some_and(|since| since <= long_ago);
-        let is_left_alone = management.paused_since(name, long_ago).is_some()
-            || self.is_unreached(name)
-            || self.is_refusing(name);
-        management.has_profile() && management.profile_selects(name) && is_known && !is_left_alone
+        let management = &self.management;
+        management.has_profile() && management.profile_selects(name) && self.is_served(name)
     }
 
     /// Whether a status row of the user's profile on a cluster, or of the one that it depends on, says so.
     fn tells_circle(&self, name: &str) -> bool {
-        let of = cluster_ref(name);
-        let is_it = |subject: &Subject| {
-            matches!(subject, Subject::Status { cluster, profile, .. } if *cluster == of && profile.namespace.is_empty()
-                && (profile.name == Addon::Own.name() || profile.name == "base"))
-        };
-        let rows = self.store.stream(Table::Status, Shard::FIRST).rows().map(|(_, stored)| &stored.value);
-        let said = rows.filter(|row| !row.head.tombstone && is_it(&row.subject));
-        let mut said = said.filter_map(|row| serde_json::from_slice::<Status>(&row.body).ok());
-        said.any(|status| status.errors.iter().any(|error| error.contains(TOLD)))
+        [Addon::Own.name(), BASE].iter().any(|profile| self.says(name, profile, |error| error.contains(TOLD)))
     }
 }

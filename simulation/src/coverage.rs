@@ -187,6 +187,12 @@ faults! {
     PausedUntil,
     /// That time has come.
     WentOn,
+    /// Somebody changes what a profile has deployed, also again and again.
+    Contended,
+    /// It is put right.
+    PutRight,
+    /// It rests, and that is told.
+    LeftAlone,
     /// Two profiles begin to depend on each other.
     Circle,
     /// Somebody has been told that they do.

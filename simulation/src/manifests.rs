@@ -244,7 +244,7 @@ pub(crate) const DEADLINE_OF_ROLLOUTS: i64 = 200 * STEP;
 const DRIFT: &str = "ContinuousWithDriftDetection";
 
 /// What the user's profile depends on, and its profile, which selects nothing itself.
-const BASE: &str = "base";
+pub(crate) const BASE: &str = "base";
 
 /// The profile that goes where the user's profile goes; in a circle it depends on that one.
 pub(crate) fn base_profile(in_circle: bool) -> Value {

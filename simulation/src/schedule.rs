@@ -13,6 +13,7 @@ use crate::circle::Circle;
 use crate::coverage::{Coverage, Fault};
 use crate::departure::Departure;
 use crate::faults::Faults;
+use crate::fight::Fight;
 use crate::management::{CLUSTERS, Management, SERVERS};
 use crate::membership::Air;
 use crate::pulling;
@@ -64,13 +65,14 @@ impl Simulation {
     /// The first violation.
     pub fn run(&self, seed: u64, trace: bool) -> Result<Coverage, Violation> {
         let mut schedule = Schedule::new(seed, trace, self.caches.clone());
-        while schedule.world.now < STEPS * STEP {
+        let end = schedule.world.fight.as_ref().map_or(STEPS * STEP, |_| Fight::end());
+        while schedule.world.now < end {
             schedule.step();
             if let Some(what) = schedule.world.violation.take() {
                 return Err(Violation { seed, step: schedule.world.now / STEP, what });
             }
         }
-        schedule.compare().map_err(|what| Violation { seed, step: STEPS, what })?;
+        schedule.compare().map_err(|what| Violation { seed, step: end / STEP, what })?;
         Ok(schedule.world.coverage)
     }
 }
@@ -129,6 +131,7 @@ impl Schedule {
             departure: Departure::of(seed, FAULTS_UNTIL),
             circle: Circle::of(seed, FAULTS_UNTIL),
             timed_pause,
+            fight: Fight::of(seed),
             // Who is in its cluster reaches it.
             unreached: Unreached::of(seed, FAULTS_UNTIL).filter(|_| pulling.is_none()),
             air: Air::new(replicas.len() / 2),
@@ -178,6 +181,7 @@ impl Schedule {
         self.world.depart();
         self.world.lose_way();
         self.world.pass_circle();
+        self.world.pass_fight();
         timed_pause::pass(self);
         self.world.write_last();
         self.work();

@@ -14,6 +14,7 @@ use crate::checks::History;
 use crate::circle::Circle;
 use crate::coverage::{Coverage, Fault};
 use crate::departure::Departure;
+use crate::fight::Fight;
 use crate::management::{CLUSTERS, Management};
 use crate::membership::Air;
 use crate::refusals::Lasting;
@@ -51,6 +52,8 @@ pub(crate) struct World {
     pub(crate) departure: Option<Departure>,
     /// The profiles that depend on each other for a while.
     pub(crate) circle: Option<Circle>,
+    /// Who changes again and again what is put right.
+    pub(crate) fight: Option<Fight>,
     /// The pause that ends by itself.
     pub(crate) timed_pause: Option<TimedPause>,
     /// The cluster that deployers reach no more.

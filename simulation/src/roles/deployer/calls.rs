@@ -95,13 +95,17 @@ impl DeployerRole {
         let reply = server.note_form(&call.request, reply, call.newer);
         let released = written.is_some() && matches!(call.request, Request::Release { .. });
         world.coverage.many(Fault::Released, u64::from(released));
-        if let Some(Written { key, old, new }) = written
+        if let Some(Written { key, old, new }) = &written
             && let Err(violation) =
-                world.history.check(&call.cluster.name, &key, old.as_deref(), new.as_deref())
+                world.history.check(&call.cluster.name, key, old.as_deref(), new.as_deref())
         {
             world.violation.get_or_insert(violation);
         }
         let lost = world.mishap(Fault::Unanswered, 0.005);
+        if let Some(written) = written.filter(|_| !lost && call.life == self.life) {
+            let Seat { role, index } = self.seat;
+            world.note_righted(&call.cluster.name, (role, index, self.life), &written);
+        }
         self.reply(call, if lost { unanswered() } else { reply });
     }
 
