@@ -324,6 +324,7 @@ impl<R: Role> Replica for Process<R> {
         self.believes = false;
         self.membership.restart(self.newer);
         self.clock.restart();
+        self.role.crash();
     }
 
     fn leave(&mut self, world: &mut World, until: i64) {

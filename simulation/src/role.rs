@@ -52,6 +52,9 @@ pub(crate) trait Role {
         false
     }
 
+    /// Its process has ended: what its shell has heard is forgotten.
+    fn crash(&mut self) {}
+
     /// Whether there is what its shell waits for before it begins.
     fn may_begin(&self, _: &World) -> bool {
         true

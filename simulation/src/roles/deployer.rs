@@ -9,6 +9,7 @@ use sluice_api::model::Cluster;
 use sluice_api::{ClusterRef, MANAGEMENT, object};
 use sluice_deployer_core as deployer;
 use sluice_deployer_core::{CheckId, Class, Failure, Reply, Request, Shown};
+use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{CallId, Shard, Subject, Table};
 
@@ -127,10 +128,19 @@ impl DeployerRole {
     /// What the bus says of the registration of the cluster that it is in.
     fn hear(&mut self, world: &mut World) {
         let Some((cluster, row)) = self.interests.next(world) else { return };
-        // A row that was lost with its bucket says nothing new.
-        if self.only.is_none_or(|name| cluster != cluster_ref(name)) || row.is_lost() {
-            return;
+        if self.only.is_some_and(|name| cluster == cluster_ref(name)) {
+            self.note_registration(world, Some(&row));
         }
+    }
+
+    /// The row of the cluster that it is in. Who has a connection sees that the cluster is gone before its row is taken away.
+    fn note_registration(&mut self, world: &World, row: Option<&Interest>) {
+        let is_removed = self.only.is_some_and(|name| world.store.has_removed_interest(&cluster_ref(name)));
+        let Some(row) = row.filter(|row| !row.is_lost()) else {
+            // A row that was lost with its bucket says nothing new.
+            self.heard = self.heard.take().map(|heard| if is_removed { Heard::Gone } else { heard });
+            return;
+        };
         self.heard = Some(match row.registration.as_ref().and_then(Cluster::read) {
             _ if row.gone => Heard::Gone,
             Some(cluster) if cluster.pulls => Heard::Pulls(Box::new(cluster)),
@@ -258,9 +268,14 @@ impl Role for DeployerRole {
         self.only.is_none() && self.others != pulling_in(world, self.shard)
     }
 
+    fn crash(&mut self) {
+        self.heard = None;
+    }
+
     /// Who is in a cluster begins when the bus says something of its registration.
     fn may_begin(&self, world: &World) -> bool {
-        self.only.is_none_or(|name| world.store.present_interest(&cluster_ref(name)).is_some())
+        let is_there = |name: &str| world.store.present_interest(&cluster_ref(name)).is_some();
+        self.heard.is_some() || self.only.is_none_or(is_there)
     }
 
     fn is_inside(&self) -> bool {
@@ -274,7 +289,12 @@ impl Role for DeployerRole {
     fn reset(&mut self, world: &mut World, newer: bool) {
         let (flying, life) = (std::mem::take(&mut self.flying), self.life + 1);
         let new = match self.only {
-            Some(cluster) => Self { interests: Interests::of(newer), ..Self::inside(cluster, self.seat) },
+            Some(cluster) => {
+                let row = world.store.present_interest(&cluster_ref(cluster));
+                self.note_registration(world, row);
+                let (interests, heard) = (Interests::of(newer), self.heard.take());
+                Self { interests, heard, ..Self::inside(cluster, self.seat) }
+            }
             None => Self { others: pulling_in(world, self.shard), ..Self::new(self.shard, self.seat) },
         };
         *self = Self { flying, newer, life, ..new };
