@@ -46,19 +46,22 @@ impl World {
             self.happened(Fault::Circle, String::new);
         }
         if self.now == until {
-            for name in
-                CLUSTERS.into_iter().filter(|name| is_told && self.has_circle(name)).collect::<Vec<_>>()
-            {
-                if self.tells_circle(name) {
-                    self.happened(Fault::CircleTold, || name.to_owned());
-                } else {
-                    let violation = format!("{name}: nobody says that two profiles depend on each other");
-                    self.violation.get_or_insert(violation);
+            for name in CLUSTERS {
+                if is_told && self.has_circle(name) {
+                    self.check_told(name);
                 }
             }
             self.management.set_circle(false, self.now);
             self.happened(Fault::CircleOpened, String::new);
         }
+    }
+
+    fn check_told(&mut self, name: &str) {
+        if self.tells_circle(name) {
+            return self.happened(Fault::CircleTold, || name.to_owned());
+        }
+        let violation = format!("{name}: nobody says that two profiles depend on each other");
+        self.violation.get_or_insert(violation);
     }
 
     /// Whether both are for a cluster, and its deployer has had the time to say so.

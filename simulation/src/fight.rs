@@ -25,7 +25,7 @@ const MOST: u32 = 5;
 const TOLD: &str = "it is left alone for 1 min";
 
 /// On which cluster, since when, and how it goes.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Fight {
     cluster: &'static str,
     since: i64,
