@@ -12,6 +12,7 @@ use crate::checks::LATE;
 use crate::coverage::Fault;
 use crate::manifests::{self, Registration, SourceForm};
 
+mod addon;
 mod back;
 mod log;
 mod mend;
@@ -20,6 +21,7 @@ mod reasons;
 mod sets;
 mod sources;
 
+pub(crate) use self::addon::Addon;
 use self::pauses::Pauses;
 pub(crate) use self::sets::{SetForm, SetName};
 
@@ -67,39 +69,6 @@ pub(crate) struct Management {
 pub(crate) const CLUSTERS: [&str; 2] = ["a", "b"];
 /// Names of the clusters that are deployed to: the management cluster is one of them.
 pub(crate) const SERVERS: [&str; 3] = ["a", "b", MANAGEMENT];
-
-/// What the management cluster asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Addon {
-    /// One add-on for each event, in the cluster of the event.
-    Each,
-    /// One add-on for all events of a cluster, in all clusters of the tier.
-    All,
-    /// What a profile that a user wrote deploys in all clusters of the tier.
-    Own,
-    /// One add-on for the CloudEvents of each subject that are sent to a cluster, there.
-    Sent,
-    /// What a profile of a namespace deploys in the clusters of a set of that namespace. It has the name of the user's profile.
-    Team,
-    /// What a profile deploys in all clusters of the tier that goes back when a content fails.
-    Back,
-}
-
-impl Addon {
-    pub(crate) const TRIGGERS: [Self; 2] = [Self::Each, Self::All];
-    pub(crate) const ALL: [Self; 6] = [Self::Each, Self::All, Self::Own, Self::Sent, Self::Team, Self::Back];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Each => "each",
-            Self::All => "all",
-            Self::Own => "own",
-            Self::Sent => "sent",
-            Self::Team => "team",
-            Self::Back => "back",
-        }
-    }
-}
 
 impl Management {
     /// Some clusters are registered at once, others later.

@@ -1,15 +1,16 @@
 //! What people write in the simulation.
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
-use sluice_api::model::{CheckPoint, DEADLINE, FAILURE_BUDGET, PAUSED_UNTIL};
+use sluice_api::model::{CheckPoint, DEADLINE, FAILURE_BUDGET};
 
 use crate::management::{Addon, CLUSTERS, SetForm, SetName};
-use crate::world::{BEGIN, STEP};
+use crate::world::STEP;
 
 mod back;
+mod registration;
 
 pub(crate) use back::{SOUND, back_content, back_profile};
+pub(crate) use registration::{Registration, registration};
 
 /// How the EventSource selects services.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,19 +36,6 @@ impl SourceForm {
     /// The forms that select the same.
     pub(crate) const SAME: [Self; 6] =
         [Self::Equal, Self::Different, Self::Namespaced, Self::Twice, Self::Parted, Self::Chosen];
-}
-
-/// Labels of a registered cluster.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Registration {
-    pub(crate) env: &'static str,
-    pub(crate) tier: &'static str,
-}
-
-impl Default for Registration {
-    fn default() -> Self {
-        Self { env: "fv", tier: "x" }
-    }
 }
 
 /// The tier of what a trigger makes.
@@ -286,25 +274,6 @@ pub(crate) fn next_content() -> Value {
 /// Nothing of the profile changes any more.
 pub(crate) fn pause(profile: &mut Value) {
     profile["metadata"]["annotations"]["profile.projectsveltos.io/paused"] = "yes".into();
-}
-
-/// A cluster, which may be paused, also until a time, or pull.
-pub(crate) fn registration(
-    name: &str,
-    labels: Registration,
-    (paused, until): (bool, Option<i64>),
-    pulls: bool,
-) -> Value {
-    let (mut spec, mut annotations) = (json!({}), json!({}));
-    if let Some(until) = until.and_then(|until| Timestamp::from_microsecond(BEGIN + until).ok()) {
-        annotations[PAUSED_UNTIL] = until.to_string().into();
-    }
-    for (field, _) in [("paused", paused), ("pullMode", pulls)].iter().filter(|(_, is_so)| *is_so) {
-        spec[*field] = true.into();
-    }
-    json!({"apiVersion": LIB, "kind": "SveltosCluster",
-        "metadata": {"name": name, "namespace": "default", "annotations": annotations,
-            "labels": {"env": labels.env, "tier": labels.tier}}, "spec": spec})
 }
 
 /// The ConfigMap that an add-on is made of.

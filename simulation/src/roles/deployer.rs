@@ -1,12 +1,10 @@
 //! The deployer of one shard.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use rand::Rng as _;
-use serde_json::Value;
+use sluice_api::ClusterRef;
 use sluice_api::model::Cluster;
-use sluice_api::{ClusterRef, MANAGEMENT, object};
 use sluice_deployer_core as deployer;
 use sluice_deployer_core::{CheckId, Class, Failure, Reply, Request, Shown};
 use sluice_protocol::interest::Interest;
@@ -18,15 +16,18 @@ use super::kind_watch::KindWatch;
 use super::{FORGET_AFTER, Interests, SHARDS};
 use crate::api_server::Written;
 use crate::coverage::Fault;
-use crate::management::{Addon, CLUSTERS, SERVERS};
+use crate::management::{Addon, SERVERS};
 use crate::manifests::SOUND;
 use crate::membership::MEMBER_TTL;
 use crate::refusals::proxy_answer;
 use crate::role::{Link, Role, Seat};
 use crate::rollbacks;
-use crate::world::{BEGIN, CALL_TIMEOUT, STEP, World, cluster_ref};
+use crate::world::{CALL_TIMEOUT, STEP, World, cluster_ref};
 
 mod calls;
+mod places;
+
+use places::{is_paused, pulling_in, standing};
 
 /// The deployer of one shard, or the one that is in a cluster.
 pub(crate) struct DeployerRole {
@@ -187,37 +188,6 @@ impl DeployerRole {
             Some((index, watch.news(server).filter(|_| world.answers(&watch.cluster.name))?))
         })
     }
-}
-
-/// A registered cluster is reached over its way unless it is paused, and so is the management cluster.
-fn standing(world: &World, name: &str) -> Standing {
-    match world.clusters.get(name) {
-        Some(_) if name != MANAGEMENT && !world.management.is_registered(name) => Standing::Unregistered,
-        Some(_) if registered(world, name).is_some_and(|cluster| is_paused(world, &cluster)) => {
-            Standing::Paused
-        }
-        Some(server) => Standing::Reachable(server.way),
-        None => Standing::Unregistered,
-    }
-}
-
-/// The registration of a cluster, as the shell reads it.
-fn registered(world: &World, name: &str) -> Option<Cluster> {
-    let is_it = |object: &&Arc<Value>| {
-        object::text(object, &["kind"]) == "SveltosCluster" && object::name(object) == name
-    };
-    Cluster::read(world.management.objects.iter().find(is_it)?)
-}
-
-/// Whether a cluster is left alone now. A pause that ends by itself is only there where all clocks are right.
-fn is_paused(world: &World, cluster: &Cluster) -> bool {
-    cluster.pause.at(BEGIN + world.now).is_some()
-}
-
-/// The clusters of a shard that pull.
-fn pulling_in(world: &World, shard: Shard) -> BTreeSet<ClusterRef> {
-    let registered = CLUSTERS.into_iter().filter(|name| world.pulls(name)).map(cluster_ref);
-    registered.filter(|cluster| cluster_shard(cluster, SHARDS) == shard).collect()
 }
 
 impl Role for DeployerRole {
