@@ -72,7 +72,8 @@ impl Renderer {
         };
         if !pulls {
             if self.outgoing.told.remove(cluster).is_some() {
-                step.publish(Publish::new(subject(), Body::Tombstone, 0));
+                // Behind what was said before, which may wait itself.
+                step.publish(Publish::new(subject(), Body::Tombstone, 0).after_all());
             }
         } else if self.outgoing.told.insert(cluster.clone(), Told::Now) != Some(Told::Now) {
             // What a former owner said may be of another life of the stream.

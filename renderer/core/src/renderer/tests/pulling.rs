@@ -35,6 +35,7 @@ fn its_deployer_is_told_once_that_all_rows_for_it_are_there() {
     let last: Vec<_> = fixture.said.iter().rev().take(2).map(|row| (&row.subject, &row.body)).collect();
     assert_eq!(last[1].0, &told("q"));
     assert_eq!(last[0], (&told("p"), &Body::Tombstone));
+    assert!(fixture.said.last().unwrap().barrier, "behind what it was told, which may wait itself");
 }
 
 #[test]
