@@ -7,10 +7,14 @@ use rand::{Rng as _, SeedableRng as _};
 use crate::coverage::Fault;
 use crate::management::{Addon, CLUSTERS};
 use crate::manifests::BASE;
+use crate::fight::Fight;
+use crate::schedule::STEPS;
 use crate::world::{STEP, World};
 
 /// When it is opened that lasts until after the faults: it has been told by then.
 const LAST: i64 = 2_700;
+/// What it has kept waiting is tried again after ten seconds, and after ten more what has waited for that: the schedule ends later.
+const LATER: i64 = 1_000;
 /// How it is told.
 const TOLD: &str = "is a circle, of which none can be the first";
 
@@ -38,6 +42,12 @@ impl Circle {
 }
 
 impl World {
+    /// When the schedule ends.
+    pub(crate) fn end(&self) -> i64 {
+        let later = if self.circle.is_some() { LATER } else { 0 };
+        self.fight.as_ref().map_or((STEPS + later) * STEP, |_| Fight::end())
+    }
+
     /// They begin to need each other, or do not any more, when it is time.
     pub(crate) fn pass_circle(&mut self) {
         let Some(Circle { since, until, is_told }) = self.circle else { return };

@@ -28,7 +28,7 @@ use crate::unreached::Unreached;
 use crate::world::{STEP, TOMBSTONE_TTLS, World};
 
 /// Steps of a schedule; faults end after a part of them.
-const STEPS: i64 = 4000;
+pub(crate) const STEPS: i64 = 4000;
 const FAULTS_UNTIL: i64 = 2000;
 const SERVICES: [&str; 3] = ["s1", "s2", "s3"];
 /// What CloudEvents are about.
@@ -65,7 +65,7 @@ impl Simulation {
     /// The first violation.
     pub fn run(&self, seed: u64, trace: bool) -> Result<Coverage, Violation> {
         let mut schedule = Schedule::new(seed, trace, self.caches.clone());
-        let end = schedule.world.fight.as_ref().map_or(STEPS * STEP, |_| Fight::end());
+        let end = schedule.world.end();
         while schedule.world.now < end {
             schedule.step();
             if let Some(what) = schedule.world.violation.take() {
