@@ -5,9 +5,9 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 
 use crate::coverage::Fault;
+use crate::fight::Fight;
 use crate::management::{Addon, CLUSTERS};
 use crate::manifests::BASE;
-use crate::fight::Fight;
 use crate::schedule::STEPS;
 use crate::world::{STEP, World};
 
