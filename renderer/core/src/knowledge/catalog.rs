@@ -74,12 +74,15 @@ pub(crate) enum Touched {
     Nothing,
 }
 
+/// A trigger, or why it cannot be read.
+pub(crate) type ReadTrigger = Arc<Result<Trigger, FieldError>>;
+
 /// Everything that decides about add-ons.
 #[derive(Default)]
 pub(crate) struct Catalog {
     /// EventSources: kind, name, spec and whose they are, as they go into interest rows.
     pub(crate) sources: BTreeMap<String, Arc<Value>>,
-    pub(crate) triggers: BTreeMap<TriggerId, Arc<Result<Trigger, FieldError>>>,
+    pub(crate) triggers: BTreeMap<TriggerId, ReadTrigger>,
     /// Clusters and cluster sets.
     pub(crate) fleet: Fleet,
     pub(crate) profiles: BTreeMap<ProfileId, Arc<Result<Profile, FieldError>>>,
@@ -122,6 +125,13 @@ impl Catalog {
         self.version += u64::from(touched != Touched::Nothing);
         self.note_tenants(&touched);
         touched
+    }
+
+    /// The trigger that a change is of, as it is before the change.
+    pub(crate) fn trigger_of(&self, change: &Change) -> Option<ReadTrigger> {
+        let (Change::Upsert(object) | Change::Delete(object)) = change else { return None };
+        let id = TriggerId::new(object::text(object, &["kind"]), object::name(object));
+        self.triggers.get(&id).cloned()
     }
 
     /// What profiles depend on goes only where it selects clusters itself. Before any change.

@@ -44,7 +44,8 @@ pub(crate) struct Doomed {
     places: BTreeSet<Place>,
     /// When what it follows from has happened.
     pub(crate) time: i64,
-    reach: Reach,
+    /// Where else the same is withdrawn; `None` until the change is decided that it follows from.
+    reach: Option<Reach>,
 }
 
 /// On how many clusters the same is so as on one of this shard: what a change does to the events of these clusters it does to those of
@@ -67,8 +68,6 @@ pub(crate) struct Withdrawals {
     recent: VecDeque<(i64, usize)>,
     /// What one change would withdraw is being gathered.
     gathers: bool,
-    /// Of the change whose withdrawals are gathered.
-    reach: Reach,
     gathered: BTreeMap<Cause, Doomed>,
     /// When what was gathered is decided.
     due: Option<i64>,
@@ -118,11 +117,19 @@ impl FromStr for WithdrawGuard {
 impl Reach {
     /// Nowhere else.
     pub(crate) const HERE: Self = Self { all: 1, mine: 1 };
-}
 
-impl Default for Reach {
-    fn default() -> Self {
-        Self::HERE
+    /// These clusters, of which some are this shard's.
+    pub(crate) fn of(clusters: impl Iterator<Item = bool>) -> Self {
+        clusters.fold(Self { all: 0, mine: 0 }, |Self { all, mine }, is_mine| Self {
+            all: all + 1,
+            mine: mine + usize::from(is_mine),
+        })
+    }
+
+    /// So many places of this shard are so many of all. Where none of the clusters is known to be this shard's, nothing can be said of
+    /// others.
+    fn extend(self, places: usize) -> usize {
+        if self.mine == 0 { places } else { places.saturating_mul(self.all).div_ceil(self.mine) }
     }
 }
 
@@ -131,8 +138,7 @@ impl Default for Reach {
 impl Doomed {
     /// How many places all shards would leave.
     fn everywhere(&self) -> usize {
-        let Reach { all, mine } = self.reach;
-        self.places.len().saturating_mul(all.max(mine)).div_ceil(mine.max(1))
+        self.reach.unwrap_or(Reach::HERE).extend(self.places.len())
     }
 }
 
@@ -161,12 +167,10 @@ impl Withdrawals {
         }
     }
 
-    /// A cluster of this shard, or of another one, is changed: how many were within a minute. Labels are taken off one after the other.
-    pub(crate) fn cluster_changed(&mut self, is_mine: bool, now: i64) -> Reach {
-        self.clusters.retain(|(at, _)| now - at < MINUTE);
+    /// A cluster of this shard, or of another one, is changed.
+    pub(crate) fn cluster_changed(&mut self, is_mine: bool, now: i64) {
+        while self.clusters.pop_front_if(|(at, _)| now - *at >= MINUTE).is_some() {}
         self.clusters.push_back((now, is_mine));
-        let mine = self.clusters.iter().filter(|(_, is_mine)| *is_mine).count();
-        Reach { all: self.clusters.len(), mine }
     }
 
     /// Whether an EventSource was changed a moment ago: what its events take away may be because of that.
@@ -174,17 +178,18 @@ impl Withdrawals {
         self.changed.get(source).is_some_and(|(since, _)| now - since < MINUTE)
     }
 
-    /// What is withdrawn from now on follows from one change, which concerns these clusters, and is decided together.
-    pub(crate) fn gather(&mut self, reach: Reach) {
-        (self.gathers, self.reach) = (self.guard.is_some(), reach);
+    /// What is withdrawn from now on follows from one change, and is decided together.
+    pub(crate) fn gather(&mut self) {
+        self.gathers = self.guard.is_some();
     }
 
-    /// Where else the same is withdrawn as of this cause. A profile is one shard's on all clusters.
-    fn reach_of(&self, cause: &Cause) -> Reach {
+    /// Where else the same is withdrawn as of this cause, as far as that is known before all is gathered. A profile is one shard's on
+    /// all clusters.
+    fn reach_of(&self, cause: &Cause) -> Option<Reach> {
         match cause {
-            Cause::Profile(_) => Reach::HERE,
-            Cause::Event(_) if self.gathers => self.reach,
-            Cause::Event(event) => self.changed.get(&event.source).map_or(Reach::HERE, |(_, reach)| *reach),
+            Cause::Profile(_) => Some(Reach::HERE),
+            Cause::Event(_) if self.gathers => None,
+            Cause::Event(event) => self.changed.get(&event.source).map(|(_, reach)| *reach),
         }
     }
 
@@ -247,10 +252,12 @@ impl Withdrawals {
     }
 
     /// Everything that one change withdraws has been gathered, of a fleet of so many: what goes. What is not there any more does not
-    /// count.
+    /// count. Which clusters the change concerns is asked where events are among it, and follows perhaps from which were changed within
+    /// a minute: labels are taken off one after the other.
     pub(crate) fn decide(
         &mut self,
         is_there: impl Fn(&Place) -> bool,
+        reach: impl FnOnce(&mut dyn Iterator<Item = bool>) -> Reach,
         all: impl FnOnce() -> usize,
         now: i64,
     ) -> BTreeMap<Cause, Doomed> {
@@ -259,6 +266,11 @@ impl Withdrawals {
         gathered.values_mut().for_each(|doomed| doomed.places.retain(&is_there));
         // Most changes withdraw nothing, and a fleet is large.
         let Some(guard) = self.guard.filter(|_| !gathered.is_empty()) else { return gathered };
+        if gathered.values().any(|doomed| doomed.reach.is_none()) {
+            let recent = self.clusters.iter().filter(|(at, _)| now - at < MINUTE);
+            let reach = reach(&mut recent.map(|(_, is_mine)| *is_mine));
+            gathered.values_mut().for_each(|doomed| doomed.reach = doomed.reach.or(Some(reach)));
+        }
         self.recent.retain(|(at, _)| now - at < MINUTE);
         let count: usize = gathered.values().map(Doomed::everywhere).sum();
         let before: usize = self.recent.iter().map(|(_, count)| count).sum();
@@ -356,11 +368,11 @@ mod tests {
 
     /// Causes with so many places each go by one change: whether they may.
     fn change(withdrawals: &mut Withdrawals, counts: &[(&str, usize)], all: usize, now: i64) -> bool {
-        withdrawals.gather(Reach::HERE);
+        withdrawals.gather();
         for (name, count) in counts {
             assert!(!withdrawals.lets_go(&cause(name), places(name, *count), 1, (all, now)));
         }
-        withdrawals.decide(|_| true, || all, now).len() == counts.len()
+        withdrawals.decide(|_| true, |_| Reach::HERE, || all, now).len() == counts.len()
     }
 
     #[test]
@@ -401,7 +413,7 @@ mod tests {
     #[test]
     fn few_add_ons_always_go_and_the_fleet_is_what_all_have() {
         let mut withdrawals = guarded();
-        withdrawals.gather(Reach::HERE);
+        withdrawals.gather();
         assert!(withdrawals.lets_go(&cause("a"), places("a", 20), 1, (20, 0)), "all of a small fleet");
         assert!(change(&mut withdrawals, &[("a", 20)], 30, 0));
         let mut withdrawals = guarded();
@@ -411,7 +423,7 @@ mod tests {
             "all of this renderer, and little of the fleet"
         );
         let mut withdrawals = Withdrawals::default();
-        withdrawals.gather(Reach::HERE);
+        withdrawals.gather();
         assert!(withdrawals.lets_go(&cause("a"), places("a", 200), 1, (200, 0)), "without a guard");
     }
 
@@ -440,7 +452,7 @@ mod tests {
         assert_eq!(withdrawals.due(), Some(6 + GATHER));
         assert!(!withdrawals.lets_go(&cause("b"), places("b", 1), 1, (100, 9)));
         assert_eq!(
-            (withdrawals.due(), withdrawals.decide(|_| true, || 100, 6 + GATHER).len()),
+            (withdrawals.due(), withdrawals.decide(|_| true, |_| Reach::HERE, || 100, 6 + GATHER).len()),
             (Some(6 + GATHER), 2)
         );
         assert_eq!(withdrawals.due(), None);

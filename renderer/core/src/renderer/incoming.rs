@@ -9,6 +9,7 @@ use sluice_api::{ClusterRef, ObjectKey, ProfileId, object};
 use sluice_protocol::rows::{ReportMeta, State, Status};
 use sluice_protocol::{About, Fault, Meta, ProblemKey, Revision, Row, Step, Subject};
 
+use super::withdrawals::Scope;
 use super::{Effect, Renderer};
 use crate::knowledge::sets::Match;
 use crate::planning::bindings::ClusterBindings;
@@ -235,9 +236,9 @@ impl Renderer {
                 self.set_changed((&cluster, &source, &key), change, step);
             }
         }
-        self.planning.withdrawals.gather(self.reach_of_all());
+        self.planning.withdrawals.gather();
         self.look_at_everything(step);
-        self.decide_withdrawals(step);
+        self.decide_withdrawals(&Scope::Fleet, step);
         self.review_departing(step);
         self.forget_rows();
     }

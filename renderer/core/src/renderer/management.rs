@@ -24,9 +24,9 @@ impl Renderer {
             return;
         }
         let selections = self.knowledge.catalog.fleet.selections().clone();
-        let former = self.trigger_before(change);
+        let former = self.knowledge.catalog.trigger_of(change);
         let touched = self.knowledge.catalog.apply(change);
-        self.gather(&touched, former.as_ref(), step.steady);
+        let scope = self.gather(&touched, former, step.steady);
         let moves = matches!(
             touched,
             Touched::Profile(_) | Touched::Cluster(_) | Touched::Connection | Touched::Set(_)
@@ -71,7 +71,7 @@ impl Renderer {
                 self.content_changed(&key, old.as_deref(), new.as_deref(), step);
             }
         }
-        self.decide_withdrawals(step);
+        self.decide_withdrawals(&scope, step);
         if moves {
             self.review_departing(step);
         }

@@ -4,18 +4,45 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_api::model::{APPROVALS, Cluster, NAMESPACE, Trigger, approves};
-use sluice_api::{ClusterRef, TriggerId, object};
+use sluice_api::model::{APPROVALS, Cluster, Fleet, NAMESPACE, approves};
 use sluice_protocol::rows::Cause;
+use sluice_protocol::subject::cluster_shard;
 use sluice_protocol::{About, Fault, ProblemKey, Step};
 
-use super::{Effect, Renderer};
-use crate::knowledge::catalog::{Change, ContentKey, Touched};
+use super::{Config, Effect, Renderer};
+use crate::knowledge::catalog::{ContentKey, ReadTrigger, Touched};
 use crate::planning::row_ledger::Place;
 use crate::planning::withdrawals::{Doomed, Reach};
 
-/// Kinds of triggers.
-const TRIGGERS: [&str; 2] = ["EventTrigger", "EventBasedAddOn"];
+/// Which clusters a change concerns.
+#[derive(Debug)]
+pub(super) enum Scope {
+    /// All, as far as anybody knows.
+    Fleet,
+    /// Those that a trigger selected before.
+    Trigger(ReadTrigger),
+    /// Those that were changed within a minute.
+    Clusters,
+}
+
+impl Scope {
+    fn reach(&self, fleet: &Fleet, config: &Config, changed: &mut dyn Iterator<Item = bool>) -> Reach {
+        match self {
+            Self::Fleet => reach_of(fleet, config, |_| true),
+            Self::Clusters => Reach::of(changed),
+            Self::Trigger(former) => match former.as_ref() {
+                Ok(former) => reach_of(fleet, config, |cluster| former.selects(cluster, fleet) == Ok(true)),
+                Err(_) => reach_of(fleet, config, |_| true),
+            },
+        }
+    }
+}
+
+/// The clusters of a fleet for which this holds.
+fn reach_of(fleet: &Fleet, config: &Config, concerns: impl Fn(&Cluster) -> bool) -> Reach {
+    let concerned = fleet.clusters().iter().filter(|(_, cluster)| concerns(cluster));
+    Reach::of(concerned.map(|(id, _)| cluster_shard(id, config.shards) == config.shard))
+}
 
 /// Whether this is what people have approved.
 pub(super) fn is_approvals((kind, namespace, name): &ContentKey) -> bool {
@@ -23,55 +50,21 @@ pub(super) fn is_approvals((kind, namespace, name): &ContentKey) -> bool {
 }
 
 impl Renderer {
-    /// The trigger that a change is of, as it was.
-    pub(super) fn trigger_before(&self, change: &Change) -> Option<Trigger> {
-        let (Change::Upsert(object) | Change::Delete(object)) = change else { return None };
-        let kind = object::text(object, &["kind"]);
-        if !self.planning.withdrawals.is_on() || !TRIGGERS.contains(&kind) {
-            return None;
-        }
-        let former = self.knowledge.catalog.triggers.get(&TriggerId::new(kind, object::name(object)))?;
-        former.as_ref().as_ref().ok().cloned()
-    }
-
     /// What is withdrawn from now on follows from this change; of a trigger from how it was before.
-    pub(super) fn gather(&mut self, touched: &Touched, former: Option<&Trigger>, now: i64) {
-        if !self.planning.withdrawals.is_on() {
-            return;
+    pub(super) fn gather(&mut self, touched: &Touched, former: Option<ReadTrigger>, now: i64) -> Scope {
+        // That clusters go away and others take their place is nobody's mistake.
+        if *touched != Touched::Connection {
+            self.planning.withdrawals.gather();
         }
-        let reach = match touched {
-            // That clusters go away and others take their place is nobody's mistake.
-            Touched::Connection => return,
-            Touched::Trigger(_) => self.reach_of(former),
-            Touched::Cluster(cluster) => {
+        match (touched, former) {
+            (Touched::Trigger(_), Some(former)) => Scope::Trigger(former),
+            (Touched::Cluster(cluster), _) if self.planning.withdrawals.is_on() => {
                 let is_mine = self.is_mine(cluster);
-                let reach = self.planning.withdrawals.cluster_changed(is_mine, now);
-                if is_mine { reach } else { self.reach_of_all() }
+                self.planning.withdrawals.cluster_changed(is_mine, now);
+                if is_mine { Scope::Clusters } else { Scope::Fleet }
             }
-            _ => self.reach_of_all(),
-        };
-        self.planning.withdrawals.gather(reach);
-    }
-
-    /// The clusters that these triggers select.
-    fn reach_of<'t>(&self, triggers: impl IntoIterator<Item = &'t Trigger>) -> Reach {
-        let triggers: Vec<&Trigger> = triggers.into_iter().collect();
-        let fleet = &self.knowledge.catalog.fleet;
-        let selected = |cluster: &Cluster| triggers.iter().any(|it| it.selects(cluster, fleet) == Ok(true));
-        let selected = fleet.clusters().iter().filter(|(_, cluster)| selected(cluster));
-        self.counted(selected.map(|(id, _)| id))
-    }
-
-    /// All clusters of the fleet.
-    pub(super) fn reach_of_all(&self) -> Reach {
-        self.counted(self.knowledge.catalog.fleet.clusters().keys())
-    }
-
-    fn counted<'c>(&self, clusters: impl Iterator<Item = &'c ClusterRef>) -> Reach {
-        clusters.fold(Reach { all: 0, mine: 0 }, |Reach { all, mine }, cluster| Reach {
-            all: all + 1,
-            mine: mine + usize::from(self.is_mine(cluster)),
-        })
+            _ => Scope::Fleet,
+        }
     }
 
     /// A cause is not wanted any more: whether it stays all the same.
@@ -91,8 +84,11 @@ impl Renderer {
         }
         let bindings = self.planning.bindings.values();
         let listeners: BTreeSet<_> = bindings.flat_map(|bindings| bindings.listeners(name)).collect();
-        let triggers = listeners.iter().filter_map(|id| self.knowledge.trigger(id));
-        let reach = self.reach_of(triggers);
+        let triggers: Vec<_> = listeners.iter().filter_map(|id| self.knowledge.trigger(id)).collect();
+        let reach = reach_of(&self.knowledge.catalog.fleet, &self.config, |cluster| {
+            let fleet = &self.knowledge.catalog.fleet;
+            triggers.iter().any(|trigger| trigger.selects(cluster, fleet) == Ok(true))
+        });
         self.planning.withdrawals.source_changed(name, reach, now);
     }
 
@@ -151,10 +147,11 @@ impl Renderer {
     }
 
     /// All that one change withdraws is known: it goes, or waits.
-    pub(super) fn decide_withdrawals(&mut self, step: &mut Step<Effect>) {
-        let ledger = &self.planning.ledger;
+    pub(super) fn decide_withdrawals(&mut self, scope: &Scope, step: &mut Step<Effect>) {
+        let (ledger, fleet) = (&self.planning.ledger, &self.knowledge.catalog.fleet);
         let is_there = |place: &Place| ledger.is_used(place) || ledger.is_held(place);
-        let decided = self.planning.withdrawals.decide(is_there, || ledger.count(), step.steady);
+        let reach = |changed: &mut dyn Iterator<Item = bool>| scope.reach(fleet, &self.config, changed);
+        let decided = self.planning.withdrawals.decide(is_there, reach, || ledger.count(), step.steady);
         self.let_pass(decided, step);
         self.look_at_approvals(step);
         self.tell_withdrawals(step);
@@ -163,7 +160,7 @@ impl Renderer {
     /// The same for what came event by event.
     pub(super) fn decide_due_withdrawals(&mut self, step: &mut Step<Effect>) {
         match self.planning.withdrawals.due() {
-            Some(at) if at <= step.steady => self.decide_withdrawals(step),
+            Some(at) if at <= step.steady => self.decide_withdrawals(&Scope::Fleet, step),
             Some(at) => step.wake_at_steady(at),
             None => self.tell_withdrawals(step),
         }

@@ -341,3 +341,18 @@ fn what_other_shards_would_withdraw_counts() {
     fixture.put(registration("a", json!({})));
     assert_eq!(fixture.made(), 10, "{:?}", fixture.waits());
 }
+
+#[test]
+fn of_a_trigger_that_could_not_be_read_all_clusters_count() {
+    let mut fixture = of_four_shards();
+    let mut broken = trigger(true, json!({}));
+    broken["spec"]["eventSourceName"] = json!(1);
+    fixture.put(broken);
+    assert_eq!(fixture.made(), 10, "what it made stays");
+    let mut elsewhere = trigger(true, json!({}));
+    elsewhere["spec"]["sourceClusterSelector"] = json!({"matchLabels": {"env": "other"}});
+    fixture.put(elsewhere);
+    assert_eq!(fixture.made(), 10);
+    let text = fixture.waits().unwrap();
+    assert!(text.contains(" by all shards of the renderers)"), "{text}");
+}
