@@ -13,6 +13,7 @@ use sluice_protocol::{
 
 use crate::events::{Accepted, Events};
 use crate::messages::{Effect, ExternalInput, Seen};
+use crate::sight::Sight;
 use crate::watches::{Selection, WatchSpec, Wish, Wishes, by_source, wanted};
 
 /// What an agent must know of its place.
@@ -46,14 +47,6 @@ pub struct Agent {
     capabilities: Option<Capabilities>,
     /// Whether the cluster is no longer registered, and all its rows go.
     leaves: bool,
-}
-
-/// An object as one viewer sees it: what a row of `changes` is about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Sight {
-    /// As in [`WatchSpec::viewer`].
-    viewer: String,
-    object: ObjectKey,
 }
 
 struct Running {
@@ -198,12 +191,19 @@ impl Agent {
             Some(wish) => wish.selections.iter().any(|selection| unlisted(&wish.viewer, selection)),
         };
         let is_tenants = |wish: &Option<Wish>| wish.as_ref().is_some_and(|wish| !wish.viewer.is_empty());
-        let objects = self.wishes.iter().filter(|(_, wish)| lacks(wish) || is_tenants(wish));
-        let events = self.wishes.iter().filter(|(_, wish)| events(wish));
-        let nothing = self.wishes.iter().filter(|(_, wish)| is_tenants(wish) && !lacks(wish));
-        let objects = objects.map(|(name, _)| Lacking::Objects(name.clone()));
-        let events = events.map(|(name, _)| Lacking::Events(name.clone()));
-        objects.chain(events).chain(nothing.map(|(name, _)| Lacking::Nothing(name.clone()))).collect()
+        let mut lacking = Vec::new();
+        for (name, wish) in &self.wishes {
+            if lacks(wish) {
+                lacking.push(Lacking::Objects(name.clone()));
+            } else if is_tenants(wish) {
+                lacking.extend(Lacking::nothing(name));
+            }
+            if events(wish) {
+                lacking.push(Lacking::Events(name.clone()));
+            }
+        }
+        lacking.sort();
+        lacking
     }
 
     /// Rows on the bus that are proved to be gone: their kind has been listed, or nobody asks for it.
@@ -295,19 +295,6 @@ impl Agent {
                     .after_all(),
             );
         }
-    }
-}
-
-// === impl Sight ===
-
-impl Sight {
-    fn of(viewer: &str, object: ObjectKey) -> Self {
-        Self { viewer: viewer.to_owned(), object }
-    }
-
-    /// A CloudEvent is sent to the cluster: no server is asked who may see it.
-    fn of_event(object: ObjectKey) -> Self {
-        Self::of("", object)
     }
 }
 

@@ -15,6 +15,7 @@
 mod agent;
 mod events;
 mod messages;
+mod sight;
 mod watches;
 
 pub use agent::{Agent, Config};

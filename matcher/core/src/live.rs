@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use sluice_api::cloud_event::is_event;
-use sluice_api::{Digest, ObjectKey};
+use sluice_api::{Digest, ObjectKey, ServiceAccount};
 use sluice_protocol::interest::{Complete, Interest, Lacking};
 use sluice_protocol::{Incarnation, Revision, Sequence, View};
 
@@ -21,6 +21,9 @@ pub(crate) struct LiveSource {
     pub(crate) changed: Revision,
     /// The last form that could be read, while the newest cannot.
     pub(crate) program: Arc<Result<Program>>,
+    /// Whose rows it is told by: the account that they are seen as, empty for the agent itself. `None` where its labels cannot be read,
+    /// and never could.
+    viewer: Option<String>,
 }
 
 /// What is known of one cluster.
@@ -68,9 +71,22 @@ pub(crate) struct Difference {
     pub(crate) removed: Vec<String>,
 }
 
+/// As whom an agent watches for a source, as its labels say.
+fn viewer_of(manifest: &serde_json::Value) -> Option<String> {
+    let account = ServiceAccount::watching(manifest).ok()?;
+    Some(account.map_or_else(String::new, |account| account.name))
+}
+
 impl LiveSource {
+    // D-0816: a row is judged only by sources of its viewer.
+    /// Whether a row that `viewer` has seen says something to it. CloudEvents are sent to the cluster: no server is asked who may see
+    /// them.
     fn is_seen_by(&self, viewer: &str, key: &ObjectKey) -> bool {
-        self.program.as_ref().as_ref().map_or(true, |program| program.is_seen_by(viewer, key))
+        is_event(key) || self.viewer.as_ref().is_none_or(|own| own == viewer)
+    }
+
+    fn is_tenants(&self) -> bool {
+        self.viewer.as_ref().is_some_and(|viewer| !viewer.is_empty())
     }
 }
 
@@ -132,10 +148,7 @@ impl Live {
     /// What an agent has told, of whichever life of its stream, as a renderer is to read it: a tenant's source is lacking unless the
     /// agent says that it has watched as the tenant.
     pub(crate) fn told_by(&self, agent: Complete) -> Complete {
-        let is_tenants = |source: &LiveSource| {
-            source.program.as_ref().as_ref().is_ok_and(|program| !program.viewer().is_empty())
-        };
-        let tenants: Vec<_> = self.sources.iter().filter(|source| is_tenants(source)).collect();
+        let tenants: Vec<_> = self.sources.iter().filter(|source| source.is_tenants()).collect();
         let is_of_tenant = |name: &str| tenants.iter().any(|source| source.name == name);
         let lacks = tenants.iter().filter(|source| !agent.covers_tenants(&source.name));
         let mut lacking: Vec<_> = lacks.map(|source| Lacking::Objects(source.name.clone())).collect();
@@ -169,7 +182,11 @@ impl Live {
             let is_broken = newest.is_err();
             let former = before.iter().find(|former| former.name == source.name && former.program.is_ok());
             let program = former.filter(|_| is_broken).map_or(newest, |former| former.program.clone());
-            LiveSource { name: source.name.clone(), changed: source.changed, program }
+            let viewer = match program.as_ref() {
+                Ok(program) => Some(program.viewer().to_owned()),
+                Err(_) => viewer_of(&source.manifest),
+            };
+            LiveSource { name: source.name.clone(), changed: source.changed, program, viewer }
         };
         self.sources = row.sources.iter().map(live).collect();
         self.unknown.retain(|source, _| row.source(source).is_some());

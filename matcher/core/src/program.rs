@@ -58,13 +58,6 @@ impl Program {
         Ok(Self { conditions: source.selectors.iter().map(compile).collect::<Result<_, _>>()?, source })
     }
 
-    // D-0816: a row is judged only by sources of its viewer.
-    /// Whether a row that `viewer` has seen says something to it. CloudEvents are sent to the cluster: no server is asked who may see
-    /// them.
-    pub fn is_seen_by(&self, viewer: &str, key: &ObjectKey) -> bool {
-        is_event(key) || self.viewer() == viewer
-    }
-
     /// The ServiceAccount of the cluster that its objects are watched as; empty for the agent itself.
     pub fn viewer(&self) -> &str {
         self.source.tenant.as_ref().map_or("", |account| &account.name)

@@ -1,5 +1,6 @@
 //! EventSources of tenants: they are told only of what their account in the cluster may list.
 
+use sluice_api::cloud_event::is_event;
 use sluice_api::{ObjectKey, few};
 use sluice_matcher_core::Program;
 use sluice_protocol::About;
@@ -14,7 +15,9 @@ fn viewer(source: &Source) -> &str {
 
 /// Whether a source looks at this object and its account sees it.
 pub(super) fn sees(program: &Program, of: &OfEvent, key: &ObjectKey) -> bool {
-    let is_seen = |(object, viewer): &(ObjectKey, String)| object == key && program.is_seen_by(viewer, key);
+    let is_seen = |(object, viewer): &(ObjectKey, String)| {
+        object == key && (is_event(key) || program.viewer() == viewer)
+    };
     program.watches(key) && of.sights.iter().any(is_seen)
 }
 

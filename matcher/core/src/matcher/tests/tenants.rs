@@ -133,6 +133,21 @@ fn an_agent_that_does_not_know_of_tenants_proves_nothing_of_their_sources() {
 }
 
 #[test]
+fn whose_a_source_is_is_known_also_where_its_spec_cannot_be_read() {
+    let mut matcher = matcher();
+    let subject = matcher.report(&cluster(), &key("x"), "a", Body::Tombstone, 0).subject;
+    matcher.found(&subject, &Head::default());
+    let mut broken = source_of("a", 2, "x");
+    let mut manifest = (*broken.manifest).clone();
+    manifest["spec"] = json!({"resourceSelectors": [{"version": "v1"}]});
+    broken.manifest = manifest.into();
+    told(&mut matcher, asks(2, vec![broken]));
+    step(&mut matcher, |m, s| m.start(s));
+    assert!(rows(&mut matcher, seen_by("", tombstone("x", 3))).is_empty(), "another one's row");
+    assert_eq!(rows(&mut matcher, seen_by("x", tombstone("x", 4))), ["-a/x"]);
+}
+
+#[test]
 fn cloud_events_are_told_to_sources_of_tenants_too() {
     let mut matcher = started(&[]);
     let mut source = super::sources::of_events(2, "placed");
