@@ -3,13 +3,14 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sluice_api::{Gvk, ObjectKey};
 use sluice_e2e::fleet::Fleet;
 use sluice_e2e::real;
 use sluice_e2e::scenario::MANAGEMENT;
+use sluice_e2e::until::until_so;
 use sluice_e2e::up::Up;
 use sluice_testbed::Programs;
 
@@ -66,11 +67,8 @@ async fn has(fleet: &Fleet, name: &str) -> bool {
 }
 
 async fn wait(what: &str, up: &Up, mut is_so: impl AsyncFnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so().await {
-        assert!(Instant::now() < deadline, "in vain: {what}\n{}", up.log_end());
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    let waited = until_so(what, PATIENCE, async || Ok(is_so().await)).await;
+    waited.unwrap_or_else(|error| panic!("{error}\n{}", up.log_end()));
 }
 
 /// What the command line says.

@@ -6,9 +6,10 @@ mod attacks;
 
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use attacks::Hostile;
 use serde_json::json;
-use sluice_e2e::survival::{Installation, Settings};
+use sluice_e2e::survival::{Installation, Settings, resident};
 use sluice_testbed::STAGES;
 use sluice_testbed::manifests::CLUSTER_LABEL;
 
@@ -38,10 +39,7 @@ fn told(installation: &Installation, since: Instant) -> String {
 fn large(installation: &Installation) -> anyhow::Result<Vec<String>> {
     let mut large = Vec::new();
     for replica in installation.stack.replicas().values() {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", replica.pid()))?;
-        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kib = resident.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
-        let mib = kib.ok_or_else(|| anyhow::anyhow!("{}: {status}", replica.name()))? >> 10;
+        let mib = resident(replica.pid()).with_context(|| replica.name().to_owned())? >> 20;
         if mib > MEMORY {
             large.push(format!("{}: {mib} MiB", replica.name()));
         }
