@@ -58,12 +58,13 @@ built() {
   echo "$folder"
 }
 
+# Of the whole workspace: of this package alone other features of its dependencies are meant, and all of them are compiled once more.
 play() {
   if [ "${1:-}" = --only-rights ]; then
-    cargo test --locked -p sluice-e2e --test rights --test rights_running -- --ignored --test-threads=1
+    cargo test --locked --workspace --test rights --test rights_running -- --ignored --test-threads=1
     return
   fi
-  cargo test --locked -p sluice-e2e --test charts --test contract_control_plane --test import --test kubectl --test restore --test rights --test rights_running --test rotation --test scenarios --test tenants -- \
+  cargo test --locked --workspace --test charts --test contract_control_plane --test import --test kubectl --test restore --test rights --test rights_running --test rotation --test scenarios --test tenants -- \
     --ignored --test-threads=1 "$@"
 }
 

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use sluice_api::ClusterRef;
 use sluice_deployer_core::PruneGuard;
 use sluice_kube::management_client;
 use sluice_kube::outside::OwnHosts;
 use sluice_protocol::Role;
 use sluice_runtime::{
     AccessArgs, CommonArgs, Context, ForgetArgs, InsideArgs, LogArgs, LogFormat, OnboardArgs, access_feed_of,
-    stop_on_signals,
+    own_access, stop_on_signals,
 };
 
 use crate::Settings;
@@ -46,6 +47,10 @@ pub struct Args {
     #[command(flatten)]
     inside: InsideArgs,
 
+    /// The agent of the cluster is in this process as well: what both need is there once. Needs --cluster.
+    #[arg(long, requires = "cluster")]
+    with_agent: bool,
+
     /// Kubeconfig of the management cluster, where registrations and kubeconfigs are.
     #[arg(long, env = "KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
@@ -72,11 +77,24 @@ impl Args {
                 "--cluster: a deployer of one cluster is in it; add --in-cluster, or --cluster-kubeconfig",
             )?;
             let context = Context::start(Role::Deployer(Some(cluster.clone())), &self.common, &tasks).await?;
-            return crate::run_inside(context.forgets(self.forget), cluster, &kubeconfig, settings).await;
+            let agent = match self.with_agent {
+                true => Some(context.beside(Role::Agent(Some(cluster.clone())), &self.common).await?),
+                false => None,
+            };
+            let watches = watches(agent, &cluster, &kubeconfig);
+            let deploys =
+                crate::run_inside(context.forgets(self.forget), cluster.clone(), &kubeconfig, settings);
+            return tokio::try_join!(watches, deploys).map(|_| ());
         }
         let client = management_client(self.kubeconfig.as_deref()).await?;
         let context = Context::start(Role::Deployer(None), &self.common, &tasks).await?;
         let feed = access_feed_of(&context, &client, self.access.accepted(self.onboarding), None);
         crate::run(context.forgets(self.forget), client, feed, settings).await
     }
+}
+
+/// Runs the agent of this cluster, where this process has it.
+async fn watches(agent: Option<Context>, cluster: &ClusterRef, kubeconfig: &str) -> anyhow::Result<()> {
+    let Some(context) = agent else { return Ok(()) };
+    sluice_agent::run(context, own_access(cluster, kubeconfig), Some(cluster.clone())).await
 }

@@ -6,7 +6,7 @@ use kube::runtime::watcher;
 use serde_json::Value;
 use sluice_api::{ClusterRef, Gvk, ObjectKey, object};
 use sluice_deployer_core::{ExternalInput, Shown, Sight};
-use sluice_kube::{WatchEvent, watch_metadata};
+use sluice_kube::{WatchEvent, watch_some_metadata};
 use sluice_tasks::End;
 use tokio::sync::mpsc;
 
@@ -23,17 +23,15 @@ pub(crate) async fn watch(
     let of = gvk.clone();
     let tell = |shown| sender.send(ExternalInput::Shown(cluster.clone(), shown)).is_ok();
     let mut troubled = Troubled(false);
-    watch_metadata(site.client(), gvk, config, |event| {
+    // Of a list only this is kept: metadata with managedFields are many times as large.
+    let picked = |object: Value| sight(&object).ok_or(object);
+    watch_some_metadata(site.client(), gvk, config, picked, |event| {
         if troubled.is_over(&event) && !tell(Shown::Trouble(of.clone(), None)) {
             return false;
         }
         match event {
-            WatchEvent::Listed(objects) => {
-                tell(Shown::All(of.clone(), objects.iter().filter_map(sight).collect()))
-            }
-            WatchEvent::Applied(object) => {
-                sight(&object).is_none_or(|sight| tell(Shown::Changed(sight.into())))
-            }
+            WatchEvent::Listed(sights) => tell(Shown::All(of.clone(), sights)),
+            WatchEvent::Applied(sight) => tell(Shown::Changed(sight.into())),
             WatchEvent::Deleted(object) => ObjectKey::of(&object).is_none_or(|key| {
                 tell(Shown::Gone(key, object::text(&object, &["metadata", "uid"]).to_owned()))
             }),

@@ -83,7 +83,20 @@ pub async fn unregistered(stack: &Stack, fleet: &Fleet) -> anyhow::Result<(Strin
     Ok((cluster, context))
 }
 
-/// One who is in the cluster that pulls: it has nothing of the management cluster.
+/// Agent and deployer of the cluster that pulls, as one process: it has nothing of the management cluster.
+///
+/// # Errors
+/// When it cannot be started, or the bus has no users.
+pub fn inside_together(
+    stack: &Stack,
+    number: usize,
+    kubeconfig: &Path,
+    place: Option<Inside>,
+) -> anyhow::Result<Replica> {
+    started(stack, ("deployer", number), kubeconfig, (place, &["--with-agent"]))
+}
+
+/// One of them alone.
 ///
 /// # Errors
 /// When it cannot be started, or the bus has no users.
@@ -92,7 +105,15 @@ pub fn inside(
     stage: &'static str,
     number: usize,
     kubeconfig: &Path,
-    place: Option<Inside>,
+) -> anyhow::Result<Replica> {
+    started(stack, (stage, number), kubeconfig, (None, &[]))
+}
+
+fn started(
+    stack: &Stack,
+    (stage, number): (&'static str, usize),
+    kubeconfig: &Path,
+    (place, more): (Option<Inside>, &[&str]),
 ) -> anyhow::Result<Replica> {
     let name = format!("inside-{stage}-{number}");
     let mut arguments = vec![
@@ -105,6 +126,7 @@ pub fn inside(
     ];
     let security = stack.security().context("a cluster that pulls needs users of the bus")?;
     arguments.extend(security.arguments(&format!("agent.sveltos.default_{PULLER}")));
+    arguments.extend(more.iter().map(|argument| (*argument).to_owned()));
     let program = stack.programs().find(&format!("sluice-{stage}"))?;
     Replica::start(stage, Launch { place, ..Launch::new(&name, program, arguments, stack.dir()) })
 }

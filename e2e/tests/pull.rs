@@ -48,7 +48,7 @@ async fn a_cluster_that_pulls_needs_the_bus_alone_and_catches_up_when_it_was_cut
     fleet.apply(MANAGEMENT, &pulls(false)).await.unwrap();
     let mut within: Vec<Replica> = (1..=2)
         .flat_map(|number| {
-            ["agent", "deployer"].map(|stage| inside(&stack, stage, number, &kubeconfig, None).unwrap())
+            ["agent", "deployer"].map(|stage| inside(&stack, stage, number, &kubeconfig).unwrap())
         })
         .collect();
 
@@ -88,7 +88,7 @@ async fn a_cluster_that_pulls_needs_the_bus_alone_and_catches_up_when_it_was_cut
     let is = async |word: &str| status(&fleet).await["connectionStatus"] == word;
     wait("its silence is told", &stack, async || is("Down").await).await;
     assert!(status(&fleet).await["agentLastReportTime"].is_string());
-    within.extend(["agent", "deployer"].map(|stage| inside(&stack, stage, 1, &kubeconfig, None).unwrap()));
+    within.extend(["agent", "deployer"].map(|stage| inside(&stack, stage, 1, &kubeconfig).unwrap()));
     let names = async || {
         let policy = Gvk::new("networking.k8s.io", "v1", "NetworkPolicy");
         let all = fleet.members[&cluster].client.list(&policy).await.unwrap();

@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use sluice_api::{Gvk, object};
 use sluice_e2e::fleet::{Fleet, Member};
-use sluice_e2e::own_way::{inside, kubeconfig_of, registration};
+use sluice_e2e::own_way::{inside_together, kubeconfig_of, registration};
 use sluice_e2e::survival::{Installation, Watcher, Window, resident, service};
 use sluice_e2e::until::until_so;
 use sluice_testbed::{Launch, Options, PULLER, Place, Process, Replica, contexts, manifests, steady_port};
@@ -77,9 +77,10 @@ impl Pulling {
         Ok(Self { within, watcher, _window, _cluster, kubeconfig, installation, place })
     }
 
-    fn enter(&mut self, stage: &'static str, number: usize) -> anyhow::Result<()> {
+    /// Agent and deployer, as `sluice register cluster --pull` prints them.
+    fn enter(&mut self, number: usize) -> anyhow::Result<()> {
         let place = Some(self.place.closed());
-        self.within.push(inside(&self.installation.stack, stage, number, &self.kubeconfig, place)?);
+        self.within.push(inside_together(&self.installation.stack, number, &self.kubeconfig, place)?);
         Ok(())
     }
 
@@ -138,9 +139,7 @@ impl Pulling {
         ensure!(!self.has(2).await?, "it was not cut off");
         // Who is in it begins anew without a bus.
         self.within.clear();
-        for (stage, number) in [("agent", 1), ("deployer", 1), ("deployer", 2)] {
-            self.enter(stage, number)?;
-        }
+        (1..=2).try_for_each(|number| self.enter(number))?;
         tokio::time::sleep(SHORT).await;
         self.place.join()?;
         self.installation.say("the link is up");
@@ -150,37 +149,26 @@ impl Pulling {
     }
 
     async fn play(&mut self) -> anyhow::Result<()> {
-        for (stage, number) in [("agent", 1), ("agent", 2), ("deployer", 1), ("deployer", 2)] {
-            self.enter(stage, number)?;
-        }
+        (1..=2).try_for_each(|number| self.enter(number))?;
         self.has_caught_up().await?;
         self.is_cut_off_and_back().await?;
         ensure!(self.has(1).await? && self.has(2).await?, "what was written while it was away is missing");
         self.tell_memory().await
     }
 
-    /// What one agent and one deployer need when the cluster has some hundred objects and add-ons.
+    /// What agent and deployer need when the cluster has some hundred objects and add-ons.
     async fn tell_memory(&mut self) -> anyhow::Result<()> {
         self.within.clear();
-        self.enter("agent", 1)?;
-        self.enter("deployer", 1)?;
+        self.enter(1)?;
         let client = self.installation.fleet.at(CLUSTER)?.clone();
         for number in 0..OBJECTS {
             client.apply(&service(&format!("still-{number}"), manifests::EACH, 80)).await?;
         }
         self.installation.wait_until_equal(&[]).await?;
-        let mut needed = Vec::new();
-        for replica in &self.within {
-            needed.push(resident(replica.pid())?);
-        }
+        let needed = resident(self.within.first().context("nobody is in it")?.pid())?;
         let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
-        let [agent, deployer] = needed[..] else { return Ok(()) };
-        self.installation.say(&format!(
-            "memory with {OBJECTS} objects ({profile}): agent {} MiB, deployer {} MiB, together {} MiB",
-            agent >> 20,
-            deployer >> 20,
-            (agent + deployer) >> 20
-        ));
+        let needed = needed >> 20;
+        self.installation.say(&format!("memory with {OBJECTS} objects ({profile}): {needed} MiB"));
         Ok(())
     }
 }

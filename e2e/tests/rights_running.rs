@@ -507,10 +507,15 @@ async fn every_right_that_is_taken_from_a_running_stage_is_missed_and_named() {
         right.is("renderer", "get", &["clusterprofiles"]) || right.is("deployer", "get", &deployed)
     };
     // What is new to a deployer is looked at where it is there already.
-    let there = json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": "Set",
-        "metadata": {"name": "read", "namespace": "default"},
-        "spec": {"clusterSelector": {"matchLabels": {"env": "nowhere"}}}});
-    let mut others = vec![Restart("renderer"), Apply(there)];
+    let there = |kind: &str, metadata: Value, spec: Value| {
+        Apply(
+            json!({"apiVersion": "lib.projectsveltos.io/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}),
+        )
+    };
+    let selector = json!({"clusterSelector": {"matchLabels": {"env": "nowhere"}}});
+    let set = there("Set", json!({"name": "read", "namespace": "default"}), selector);
+    let source = there("EventSource", json!({"name": "read"}), json!({"resourceSelectors": []}));
+    let mut others = vec![Restart("renderer"), set, source];
     others.extend(local("local-source", "EventSource", "", "read"));
     others.extend(local("local-set", "Set", "default", "read"));
     fixture.miss("get", is_read, others).await;

@@ -6,19 +6,17 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_agent_core::{Seen, WatchSpec};
-use sluice_api::{Digest, Gvk, ObjectKey, ProfileId, object};
+use sluice_api::{Digest, Gvk, ObjectKey, ProfileId};
 use sluice_deployer_core::{
     Class, Failure, Inventory, KeptBody, Live, MANAGER, Reply, Request, Stored, Version, content_digest,
     own_fields,
 };
 
+use self::applied::Applied;
 use crate::refusals::Refusals;
 
-/// Changes of what is deployed, of each server.
-const MOST_CHANGES: u32 = 4;
-
-/// Who changes again and again what is put right.
-pub(crate) const CONTENDER: &str = "contender";
+mod applied;
+pub(crate) mod others;
 
 /// One API server, with everything that is in its cluster.
 #[derive(Default)]
@@ -31,7 +29,7 @@ pub(crate) struct ApiServer {
     /// happens to them.
     pub(crate) sent: Vec<SentEvent>,
     /// What was applied.
-    pub(crate) applied: BTreeMap<ObjectKey, Arc<Value>>,
+    pub(crate) applied: Applied,
     /// Objects of which a user took the marks: nobody may delete them.
     pub(crate) adopted: BTreeSet<ObjectKey>,
     /// It does not answer before.
@@ -47,7 +45,7 @@ pub(crate) struct ApiServer {
     /// What somebody else has deleted of it, with its uid. A watch shows that also of an object that it had not shown yet.
     pub(crate) missing: Vec<(ObjectKey, String)>,
     /// How often somebody else has changed what is deployed.
-    pub(crate) changes: u32,
+    changes: u32,
     /// What it refuses for a while.
     pub(crate) refusals: Refusals,
     /// What deployers say that profiles own.
@@ -173,54 +171,6 @@ impl ApiServer {
         for (_, key) in self.held.extract_if(.., |(until, _)| *until <= now) {
             self.applied.remove(&key);
         }
-    }
-
-    /// Somebody else changes what the user's profile has deployed, or deletes it; not so often that it would be a fight.
-    pub(crate) fn interfere(&mut self, delete: bool) -> Option<ObjectKey> {
-        let key = self.key_of_own()?;
-        if self.changes == MOST_CHANGES || self.going(&key).is_some() {
-            return None;
-        }
-        self.changes += 1;
-        if delete {
-            let gone = self.applied.remove(&key)?;
-            self.missing.push((key.clone(), Live::of(&gone).uid));
-            return Some(key);
-        }
-        self.change(key, json!([]))
-    }
-
-    /// Somebody else changes what the user's profile has deployed, unless it is as that one wants it.
-    pub(crate) fn contend(&mut self) -> Option<ObjectKey> {
-        let key = self.key_of_own().filter(|key| !self.is_contended() && self.going(key).is_none())?;
-        let fields = json!({"f:data": {"f:theirs": {}}});
-        let entry = json!({"manager": CONTENDER, "operation": "Update", "fieldsV1": fields});
-        self.change(key, json!([entry]))
-    }
-
-    /// Whether what the user's profile has deployed is as somebody else wants it.
-    pub(crate) fn is_contended(&self) -> bool {
-        let object = self.key_of_own().and_then(|key| self.applied.get(&key));
-        object.is_some_and(|object| object::at(object, &["data", "theirs"]).is_some())
-    }
-
-    /// What the user's profile has deployed.
-    fn key_of_own(&self) -> Option<ObjectKey> {
-        let is_own = |(key, object): &(&ObjectKey, &Arc<Value>)| {
-            key.name == "own" && Live::of(object).owner.is_some_and(|owner| owner.name == "own")
-        };
-        self.applied.iter().find(is_own).map(|(key, _)| key.clone())
-    }
-
-    /// An object is changed by somebody else, and all fields are that one's.
-    fn change(&mut self, key: ObjectKey, managers: Value) -> Option<ObjectKey> {
-        self.version += 1;
-        let mut object = (**self.applied.get(&key)?).clone();
-        object["data"]["theirs"] = "x".into();
-        object["metadata"]["resourceVersion"] = self.version.to_string().into();
-        object["metadata"]["managedFields"] = managers;
-        self.applied.insert(key.clone(), Arc::new(object));
-        Some(key)
     }
 
     /// Carries out a deployer's call, and tells which object it changed. The caller has checked its lease; what is

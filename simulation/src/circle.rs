@@ -66,6 +66,11 @@ impl World {
         }
     }
 
+    /// Whether something may still wait because there was a circle.
+    pub(crate) fn may_wait_for_circle(&self) -> bool {
+        self.circle.is_some_and(|circle| self.now < circle.until + 2 * LATER * STEP)
+    }
+
     fn check_told(&mut self, name: &str) {
         if self.tells_circle(name) {
             return self.happened(Fault::CircleTold, || name.to_owned());

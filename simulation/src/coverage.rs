@@ -53,6 +53,8 @@ faults! {
     Outage,
     /// Somebody changes an object that a profile has deployed.
     Changed,
+    /// Somebody takes `managedFields` off one.
+    Stripped,
     /// Somebody deletes one.
     Missing,
     /// Checks of a cluster fail for a while.

@@ -99,7 +99,9 @@ impl Schedule {
                     || (refuses && REFUSED.iter().any(|refused| error.contains(refused)))
             };
             let expected = match status.state {
-                State::Held | State::Provisioning => false,
+                // Its deployer began anew since, and has nothing new to say: it waits until who needs it is gone.
+                State::Held => self.world.is_needed(&cluster.name, |needed| needed == profile),
+                State::Provisioning => false,
                 State::Provisioned | State::DryRun => status.errors.is_empty(),
                 State::Failed => status.errors.iter().all(lost),
             };
@@ -150,7 +152,7 @@ fn compare_inventories(world: &World, cluster: &str, server: &ApiServer) -> Resu
         let mut held = server.inventories.iter().filter(|(profile, _)| waits || owner.is(profile));
         held.any(|(_, stored)| stored.inventory.objects.contains(key))
     };
-    for (key, object) in &server.applied {
+    for (key, object) in server.applied.iter() {
         if let Some(owner) = Live::of(object).owner
             && !lists(&owner, key)
         {

@@ -4,6 +4,7 @@ use rand::Rng as _;
 use rand::rngs::SmallRng;
 use sluice_protocol::Table;
 
+use crate::api_server::others::Meddling;
 use crate::coverage::Fault;
 use crate::management::{CLUSTERS, SERVERS};
 use crate::pulling;
@@ -290,11 +291,14 @@ fn fail_checks(world: &mut World) {
 /// With what a profile has deployed.
 fn interfere(world: &mut World) {
     let cluster = SERVERS[world.random.random_range(0..SERVERS.len())];
-    let delete = world.random.random_bool(0.4);
+    let all = [Meddling::Delete, Meddling::Change, Meddling::Strip];
+    let meddling = all[world.random.random_range(0..all.len())];
+    if world.is_fought_over(cluster) {
+        return;
+    }
     let Some(server) = world.clusters.get_mut(cluster) else { return };
-    if let Some(key) = server.interfere(delete) {
-        let fault = if delete { Fault::Missing } else { Fault::Changed };
-        world.happened(fault, || format!("{cluster} {key}"));
+    if let Some(key) = server.interfere(meddling) {
+        world.happened(meddling.fault(), || format!("{cluster} {key}"));
     }
 }
 

@@ -9,7 +9,8 @@ use serde_json::Value;
 use sluice_api::{ObjectKey, object};
 use sluice_renderer_core::Change;
 
-use crate::api_server::{CONTENDER, Written};
+use crate::api_server::Written;
+use crate::api_server::others::CONTENDER;
 use crate::checks::LATE;
 use crate::coverage::Fault;
 use crate::management::{Addon, CLUSTERS};
@@ -60,6 +61,12 @@ impl Fight {
 }
 
 impl World {
+    /// Whether the fight is on this cluster, and has begun: whoever else changes something there now would be named in the place of the
+    /// other one.
+    pub(crate) fn is_fought_over(&self, cluster: &str) -> bool {
+        self.fight.as_ref().is_some_and(|fight| fight.cluster == cluster && fight.since <= self.now)
+    }
+
     /// The other one changes it, or stops, when it is time.
     pub(crate) fn pass_fight(&mut self) {
         let Some(mut fight) = self.fight.take() else { return };
@@ -73,7 +80,8 @@ impl World {
         }
         let is_wrong = self.clusters.get(name).is_some_and(|server| server.is_contended());
         fight.wrong_since = fight.wrong_since.filter(|_| is_wrong).or(is_wrong.then_some(now));
-        if now == UNTIL && fight.wrong_since.is_some_and(|since| now - since > LATE) && self.is_served(name) {
+        let rests = fight.wrong_since.is_some_and(|since| now - since > LATE) && !self.may_wait_for_circle();
+        if now == UNTIL && rests && self.is_served(name) {
             let names_both = |error: &str| error.contains(TOLD) && error.contains(CONTENDER);
             if self.says(name, Addon::Own.name(), names_both) {
                 self.happened(Fault::LeftAlone, || name.to_owned());
@@ -122,9 +130,10 @@ impl World {
     }
 }
 
-/// Whether nothing but what the other one has changed is changed.
+/// Whether nothing but what the other one has changed is changed: also when the profile has another tier an object is written.
 fn is_put_right(key: &ObjectKey, old: &Value, new: &Value) -> bool {
     let mut data = old["data"].clone();
     let was_wrong = data.as_object_mut().and_then(|data| data.remove("theirs")).is_some();
-    key.name == Addon::Own.name() && was_wrong && data == new["data"]
+    let annotations = |object: &Value| object["metadata"]["annotations"].clone();
+    key.name == Addon::Own.name() && was_wrong && data == new["data"] && annotations(old) == annotations(new)
 }

@@ -272,7 +272,7 @@ impl Management {
                 Fault::SourceEdited
             }
             2 if self.profile => {
-                let form = (random.random_range(50..100), random.random_bool(0.3));
+                let form = (random.random_range(50..100), random.random_bool(0.6));
                 self.sets.profile = random.random_bool(0.5);
                 self.put_profile(form, random.random_bool(0.4));
                 Fault::ProfileEdited

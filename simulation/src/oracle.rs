@@ -21,6 +21,7 @@ use serde_json::Value;
 use sluice_api::{MANAGEMENT, ObjectKey, ProfileId};
 
 use crate::api_server::ApiServer;
+use crate::api_server::others::is_stripped;
 use crate::management::{Addon, CLUSTERS, Management};
 use crate::manifests::{SourceForm, TRIGGER_TIER};
 use crate::rollbacks;
@@ -248,7 +249,7 @@ pub(crate) fn is_as_wanted(world: &World, cluster: &str, key: &ObjectKey, profil
 fn compare_objects(cluster: &str, world: &World, table: &Table) -> Result<(), String> {
     let (server, is_refused) = (&world.clusters[cluster], |name: &str| world.is_refused(cluster, name));
     let mut found = BTreeSet::new();
-    for (key, object) in &server.applied {
+    for (key, object) in server.applied.iter() {
         let adopted = server.adopted.contains(key);
         if owner(object).is_none() && !(adopted && table.contains_key(&key.name)) {
             continue;
@@ -257,6 +258,9 @@ fn compare_objects(cluster: &str, world: &World, table: &Table) -> Result<(), St
         let excused = if wanted.is_some() { is_refused(&key.name) } else { world.stays(cluster, object) };
         if wanted != Some(&data(object)) && !excused {
             return Err(format!("cluster {cluster} holds {key} {object}, the table says {wanted:?}"));
+        }
+        if owner(object).is_some() && is_stripped(object) && !excused {
+            return Err(format!("cluster {cluster} holds {key}, and who has its fields is not put right"));
         }
         found.insert(&key.name);
     }

@@ -148,7 +148,7 @@ impl World {
     }
 
     /// Whether a profile that is held up on a cluster which refuses something for ever needs this one.
-    fn is_needed(&self, cluster: &str, is_it: impl Fn(&ProfileId) -> bool) -> bool {
+    pub(crate) fn is_needed(&self, cluster: &str, is_it: impl Fn(&ProfileId) -> bool) -> bool {
         let held = self.clusters.get(cluster).into_iter().flat_map(|server| server.inventories.values());
         self.is_refusing(cluster) && held.flat_map(|stored| &stored.inventory.depends_on).any(is_it)
     }

@@ -19,6 +19,9 @@ use crate::install::nkey_secret;
 use crate::print::put;
 use crate::seed::apply;
 
+/// Where metrics and health are served.
+const PORT: u16 = 9090;
+
 /// What the account of agent and deployer may do in the cluster.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Access {
@@ -40,13 +43,13 @@ pub(super) struct Pull {
     /// With --pull: file with the certificate authority of the bus.
     #[arg(long, requires = "pull", value_name = "FILE")]
     nats_ca: Option<PathBuf>,
-    /// With --pull: registry and prefix of the images, as <images>-agent and <images>-deployer.
+    /// With --pull: registry and prefix of the images, as <images>-deployer.
     #[arg(long, requires = "pull", value_name = "PREFIX")]
     images: Option<String>,
-    /// With --pull: their tag.
+    /// With --pull: its tag.
     #[arg(long, requires = "pull", default_value = env!("CARGO_PKG_VERSION"))]
     tag: String,
-    /// With --pull: what their account may do in the cluster.
+    /// With --pull: what its account may do in the cluster.
     #[arg(long, requires = "pull", value_enum, default_value = "admin")]
     access: Access,
     /// With --pull: namespace of the installation in the management cluster.
@@ -179,7 +182,7 @@ impl Manifest<'_> {
                         "terminationGracePeriodSeconds": 30,
                         "securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "runAsGroup": 65532,
                             "fsGroup": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
-                        "containers": [self.container("agent", 9090), self.container("deployer", 9091)],
+                        "containers": [self.container()],
                         "volumes": [
                             {"name": "sluice", "secret": secret},
                             {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}},
@@ -190,13 +193,14 @@ impl Manifest<'_> {
         })
     }
 
-    fn container(&self, stage: &str, port: u16) -> Value {
+    /// One process for both stages: what they have in common is most of their memory.
+    fn container(&self) -> Value {
         let Pull { nats_url, images, tag, .. } = self.pull;
-        let probe = |path: &str| json!({"path": path, "port": port});
+        let probe = |path: &str| json!({"path": path, "port": PORT});
         let pod = json!({"fieldRef": {"fieldPath": "metadata.name"}});
         let mut env = vec![
             json!({"name": "SLUICE_NAME", "valueFrom": pod}),
-            json!({"name": "SLUICE_HTTP_ADDR", "value": format!("0.0.0.0:{port}")}),
+            json!({"name": "SLUICE_HTTP_ADDR", "value": format!("0.0.0.0:{PORT}")}),
             json!({"name": "SLUICE_LOG_FORMAT", "value": "json"}),
             json!({"name": "SLUICE_NATS_URL", "value": nats_url}),
             json!({"name": "SLUICE_NATS_NKEY", "value": "/etc/sluice/seed"}),
@@ -206,16 +210,16 @@ impl Manifest<'_> {
             env.push(json!({"name": "SLUICE_NATS_CA", "value": "/etc/sluice/ca.crt"}));
         }
         json!({
-            "name": stage,
-            "image": format!("{}-{stage}:{tag}", images.as_deref().unwrap_or_default()),
-            "command": [format!("/usr/local/bin/sluice-{stage}")],
-            "args": [format!("--cluster={}", self.cluster.path()), "--in-cluster"],
+            "name": "deployer",
+            "image": format!("{}-deployer:{tag}", images.as_deref().unwrap_or_default()),
+            "command": ["/usr/local/bin/sluice-deployer"],
+            "args": [format!("--cluster={}", self.cluster.path()), "--in-cluster", "--with-agent"],
             "env": env,
-            "ports": [{"name": format!("{stage}-http"), "containerPort": port}],
+            "ports": [{"name": "http", "containerPort": PORT}],
             "startupProbe": {"httpGet": probe("/healthz"), "periodSeconds": 2, "failureThreshold": 30},
             "livenessProbe": {"httpGet": probe("/healthz"), "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 6},
             "readinessProbe": {"httpGet": probe("/readyz"), "periodSeconds": 5, "timeoutSeconds": 3},
-            "resources": {"requests": {"cpu": "50m", "memory": "32Mi"}, "limits": {"memory": "512Mi"}},
+            "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
             "securityContext": {"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
                 "capabilities": {"drop": ["ALL"]}},
             "volumeMounts": [
@@ -286,11 +290,8 @@ mod tests {
         let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
         let containers = deployment["spec"]["template"]["spec"]["containers"].as_array().unwrap();
         let of = |field: &str| containers.iter().map(|one| one[field].clone()).collect::<Vec<_>>();
-        assert_eq!(
-            of("image"),
-            ["registry.example/sluice-agent:1.2", "registry.example/sluice-deployer:1.2"]
-        );
-        assert_eq!(of("args")[0], json!(["--cluster=edge/till", "--in-cluster"]));
+        assert_eq!(of("image"), ["registry.example/sluice-deployer:1.2"]);
+        assert_eq!(of("args"), [json!(["--cluster=edge/till", "--in-cluster", "--with-agent"])]);
         assert!(objects.iter().any(|object| object["metadata"]["name"] == "sluice-apply-common"));
         assert!(!text.contains("SLUICE_NATS_CA"), "there is none");
         fleet.shutdown().await;

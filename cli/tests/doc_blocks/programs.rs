@@ -99,15 +99,21 @@ fn cargo(arguments: &[&str]) -> Result<(), String> {
     let value =
         |flag: &str| arguments.windows(2).find_map(|pair| if pair[0] == flag { Some(pair[1]) } else { None });
     let package = value("-p").ok_or("say the package with -p")?;
-    let manifest = read("Cargo.toml");
-    let wanted = format!("{package} = ");
-    let folder = manifest.lines().find_map(|line| line.strip_prefix(&wanted)?.split('"').nth(1));
-    let folder = folder.ok_or(format!("there is no package {package}"))?;
+    let folder = folder_of(package).ok_or(format!("there is no package {package}"))?;
     for (flag, place) in [("--bench", "benches"), ("--test", "tests"), ("--example", "examples")] {
         let Some(name) = value(flag) else { continue };
         path_is_there(&format!("{folder}/{place}/{name}.rs"))?;
     }
     Ok(())
+}
+
+/// The folder of a member of the workspace, which its own manifest names (not all are dependencies of others).
+fn folder_of(package: &str) -> Option<String> {
+    let manifest = read("Cargo.toml");
+    let members = manifest.split_once("members = [")?.1.split_once(']')?.0;
+    let named = format!("\nname = \"{package}\"\n");
+    let mut folders = members.split('"').filter(|text| !text.trim_matches([',', ' ', '\n']).is_empty());
+    folders.find(|folder| read(&format!("{folder}/Cargo.toml")).contains(&named)).map(String::from)
 }
 
 fn compose(arguments: &[&str]) -> Result<(), String> {

@@ -6,6 +6,7 @@ use std::path::Path;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
+use crate::http::client_of;
 use crate::registered;
 
 /// A client for the management cluster: a kubeconfig file, or the one of the environment, or in-cluster.
@@ -23,7 +24,7 @@ pub async fn management_client(kubeconfig: Option<&Path>) -> anyhow::Result<Clie
             anyhow::anyhow!("no --kubeconfig, KUBECONFIG or in-cluster configuration can be used: {error}")
         })?,
     };
-    Ok(Client::try_from(without_needless_tls(config))?)
+    Ok(client_of(without_needless_tls(config))?)
 }
 
 /// Plain HTTP needs no certificates: a container without any must reach the simulated clusters.
@@ -71,7 +72,7 @@ pub async fn client_of_kubeconfig(text: &str, trust: Trust) -> Result<Client, St
     let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
     let mut config = config.map_err(|error| said(&error))?;
     config.connect_timeout = Some(std::time::Duration::from_secs(5));
-    Client::try_from(without_needless_tls(config)).map_err(|error| said(&error))
+    client_of(without_needless_tls(config)).map_err(|error| said(&error))
 }
 
 #[cfg(test)]

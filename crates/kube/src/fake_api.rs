@@ -70,7 +70,7 @@ impl FakeApi {
 
     /// A client of it.
     pub fn client(&self) -> Client {
-        Client::try_from(kube::Config::new(self.url().parse().unwrap())).unwrap()
+        crate::http::client_of(kube::Config::new(self.url().parse().unwrap())).unwrap()
     }
 
     /// A kubeconfig of it.

@@ -10,6 +10,7 @@ mod denied;
 mod discovery;
 #[cfg(any(test, feature = "fake-api"))]
 pub mod fake_api;
+mod http;
 mod identity;
 mod impersonate;
 mod list;
@@ -38,6 +39,4 @@ pub use raw::Raw;
 pub use registered::token::{TokenUser, token_user, with_token};
 pub use token::{Claims, GivenToken, may_request_token, request_token};
 pub use token_review::knows_token;
-pub use watch::{
-    WatchEvent, resource_of, watch, watch_metadata, watch_some, watch_some_metadata, watch_versioned,
-};
+pub use watch::{WatchEvent, resource_of, watch, watch_some, watch_some_metadata, watch_versioned};

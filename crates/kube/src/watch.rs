@@ -147,19 +147,7 @@ pub async fn watch_versioned(
     watch_as(client, asked, tell).await;
 }
 
-/// The same as [`watch`] in all namespaces, of the metadata alone: what is told of an object has nothing else beside its kind.
-pub async fn watch_metadata(
-    client: Client,
-    gvk: Gvk,
-    config: watcher::Config,
-    tell: impl FnMut(WatchEvent) -> bool,
-) {
-    let namespace = String::new();
-    let asked = Asked { gvk, namespace, config, versioned: false, metadata_only: true, pick: Ok };
-    watch_as(client, asked, tell).await;
-}
-
-/// The same as [`watch_metadata`], kept and told as what `pick` makes of the metadata.
+/// The same as [`watch_some`] in all namespaces, of the metadata alone: what `pick` is given has nothing else beside its kind.
 pub async fn watch_some_metadata<T>(
     client: Client,
     gvk: Gvk,

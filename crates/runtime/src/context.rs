@@ -1,7 +1,7 @@
 //! What a stage needs of its process.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sluice_bus::{Bus, Journal, Membership, Problems, Tally};
@@ -11,9 +11,9 @@ use sluice_tasks::{End, Kept, Once, Tasks};
 use crate::args::{CommonArgs, FORGET_AFTER, ForgetArgs};
 use crate::metrics::Metrics;
 
-/// What a process still waits for before it is ready. Cheap to clone.
+/// What a process still waits for before it is ready, and for how many of it: two stages may wait for the same. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Readiness(Arc<Mutex<BTreeSet<&'static str>>>);
+pub struct Readiness(Arc<Mutex<BTreeMap<&'static str, usize>>>);
 
 /// One stage in one process.
 #[derive(Clone, Debug)]
@@ -41,17 +41,27 @@ pub struct Context {
 impl Readiness {
     /// The process is not ready before `what` is [`Readiness::done`].
     pub fn wait_for(&self, what: &'static str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(what);
+        *self.locked().entry(what).or_default() += 1;
     }
 
     /// `what` is there.
     pub fn done(&self, what: &'static str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(what);
+        let mut missing = self.locked();
+        if let Some(count) = missing.get_mut(what) {
+            *count -= 1;
+            if *count == 0 {
+                missing.remove(what);
+            }
+        }
     }
 
     /// One thing that is waited for; `None` when ready.
     pub fn missing(&self) -> Option<&'static str> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).first().copied()
+        self.locked().keys().next().copied()
+    }
+
+    fn locked(&self) -> MutexGuard<'_, BTreeMap<&'static str, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -103,6 +113,18 @@ impl Context {
             ready,
             tasks: tasks.clone(),
         })
+    }
+
+    /// Another stage in this process, with a connection of its own.
+    ///
+    /// # Errors
+    /// When the bus is unsuitable.
+    pub async fn beside(&self, role: Role, args: &CommonArgs) -> anyhow::Result<Self> {
+        self.ready.wait_for("the bus");
+        let (metrics, ready) = (self.metrics.clone(), self.ready.clone());
+        let context = Self::connect(role, args, metrics, ready, &self.tasks).await?;
+        self.ready.done("the bus");
+        Ok(context)
     }
 
     /// The same, which remembers clusters for as long as this says.
@@ -170,6 +192,9 @@ mod tests {
         ready.wait_for("the management cluster");
         ready.clone().done("the bus");
         assert_eq!(ready.missing(), Some("the management cluster"));
+        ready.wait_for("the management cluster");
+        ready.done("the management cluster");
+        assert_eq!(ready.missing(), Some("the management cluster"), "two wait for it");
         ready.done("the management cluster");
         ready.done("what nobody waits for");
         assert_eq!(ready.missing(), None);

@@ -9,9 +9,11 @@ use sluice_api::ClusterRef;
 use sluice_api::model::Cluster;
 use sluice_bus::{InterestFeed, now_micros};
 use sluice_kube::Trust;
+use sluice_protocol::Revision;
 use sluice_protocol::interest::Interest;
 use sluice_tasks::{End, Kept, Tasks};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::clusters::{Access, ClusterFeed};
 
@@ -91,9 +93,15 @@ pub fn own_access(cluster: &ClusterRef, kubeconfig: &str) -> ClusterFeed {
 // D-0213: a cluster that pulls has a deployer of its own.
 /// A clock may be set: when a pause ends later is looked at again after this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
+/// The row of a registered cluster that is lost with its bucket is written again within seconds. Where there is none for so long it was
+/// taken away because the cluster is gone, or lost when it had said so: what a former process has said of the cluster goes, too.
+const MISSING: Duration = Duration::from_secs(120);
+/// A node of the bus that lags tells older rows once more: for so long none counts that is older than what is known. Afterwards what was
+/// newer is lost.
+const OLDER: Duration = Duration::from_secs(10);
 
 /// The same for who must know what the registration says: the row of the cluster in the `interest` bucket has it. Known once that row
-/// is there.
+/// is there, or has been missing for long.
 pub fn registered_access(
     interests: &InterestFeed,
     tasks: &Tasks,
@@ -116,7 +124,8 @@ async fn follow(
     cluster: ClusterRef,
     kubeconfig: Arc<str>,
 ) -> End {
-    let mut registered = Registered::Unknown;
+    let (mut registered, mut missing) = (Registered::Unknown, Some(Instant::now()));
+    let (mut revision, mut older) = (Revision::NONE, None);
     loop {
         let now = now_micros();
         if let Some(next) = registered.access(&cluster, &kubeconfig, now) {
@@ -130,14 +139,37 @@ async fn follow(
         let wait = registered.next(now).map(|at| Duration::from_micros(u64::try_from(at - now).unwrap_or(0)));
         tokio::select! {
             row = rows.recv() => match row {
-                // A row that was lost with its bucket says nothing new.
-                Some((_, row)) if row.is_lost() => {}
-                Some((_, row)) => registered = Registered::of(&row),
+                // For a while that says nothing new, and of what comes then nothing is older.
+                Some((_, row)) if row.is_lost() => {
+                    missing.get_or_insert_with(Instant::now);
+                    (revision, older) = (Revision::NONE, None);
+                }
+                Some((_, row)) if row.revision < revision => {
+                    let until = older.as_ref().map_or_else(|| Instant::now() + OLDER, |(until, _)| *until);
+                    (older, missing) = (Some((until, row)), None);
+                }
+                Some((_, row)) => {
+                    (registered, missing) = (Registered::of(&row), None);
+                    (revision, older) = (row.revision, None);
+                }
                 None => return End::Early,
             },
+            row = lasting(&mut older) => (registered, revision) = (Registered::of(&row), row.revision),
+            () = tokio::time::sleep_until(missing.unwrap_or_else(Instant::now) + MISSING), if missing.is_some() => {
+                (registered, missing) = (Registered::Gone, None);
+            }
             () = tokio::time::sleep(wait.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN)), if wait.is_some() => {}
         }
     }
+}
+
+/// An older row than the one that was known, when it has been told for long enough.
+async fn lasting(older: &mut Option<(Instant, Interest)>) -> Interest {
+    match older {
+        Some((until, _)) => tokio::time::sleep_until(*until).await,
+        None => std::future::pending().await,
+    }
+    older.take().map_or_else(Interest::default, |(_, row)| row)
 }
 
 /// What the bus says of the registration.
@@ -192,7 +224,6 @@ mod tests {
 
     use clap::Parser as _;
     use serde_json::{Value, json};
-    use sluice_protocol::Revision;
 
     use super::*;
 
@@ -248,17 +279,80 @@ mod tests {
         assert_eq!(feed.keys(), [cluster]);
     }
 
+    fn shop() -> ClusterRef {
+        ClusterRef::sveltos("edge", "shop")
+    }
+
+    fn row(spec: Value) -> Interest {
+        let metadata = json!({"namespace": "edge", "name": "shop"});
+        let registration = json!({"kind": "SveltosCluster", "metadata": metadata, "spec": spec});
+        Interest {
+            registration: Some(registration.into()),
+            revision: Revision::new(1),
+            ..Interest::default()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_row_that_is_lost_says_that_the_cluster_is_gone_when_nobody_writes_it_again() {
+        let (sender, rows) = mpsc::unbounded_channel();
+        let (feed, cluster) = (ClusterFeed::new(), shop());
+        let following = follow(rows, feed.clone(), cluster.clone(), "k".into());
+        let tell = async {
+            let pulls = || row(json!({"pullMode": true}));
+            let mut is_there = Vec::new();
+            for (told, wait) in [
+                (Interest::default(), 2 * MISSING),
+                (pulls(), MISSING / 2),
+                (Interest::default(), MISSING / 2),
+                (pulls(), 2 * MISSING),
+                (Interest::default(), 2 * MISSING),
+                (pulls(), MISSING / 2),
+            ] {
+                sender.send((cluster.clone(), told)).unwrap();
+                tokio::time::sleep(wait).await;
+                is_there.push(feed.keys() == [cluster.clone()]);
+            }
+            is_there
+        };
+        let is_there = tokio::select! { _ = following => Vec::new(), is_there = tell => is_there };
+        assert_eq!(is_there, [false, true, true, true, false, true]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_older_row_counts_when_nothing_newer_comes_for_long() {
+        let (sender, rows) = mpsc::unbounded_channel();
+        let (feed, cluster) = (ClusterFeed::new(), shop());
+        let following = follow(rows, feed.clone(), cluster.clone(), "k".into());
+        let tell = async {
+            let of = |revision: u64, paused: bool| Interest {
+                revision: Revision::new(revision),
+                ..row(json!({"pullMode": true, "paused": paused}))
+            };
+            let mut is_paused = Vec::new();
+            for (told, wait) in [
+                (of(2, true), OLDER),
+                (of(1, false), OLDER / 2),
+                (of(2, true), OLDER),
+                (of(1, false), OLDER / 2),
+                (of(1, false), OLDER),
+                (of(2, true), OLDER / 2),
+                (Interest::default(), OLDER / 2),
+                (of(1, false), OLDER / 2),
+            ] {
+                sender.send((cluster.clone(), told)).unwrap();
+                tokio::time::sleep(wait).await;
+                is_paused.push(feed.get(&cluster).unwrap().paused);
+            }
+            is_paused
+        };
+        let is_paused = tokio::select! { _ = following => Vec::new(), is_paused = tell => is_paused };
+        assert_eq!(is_paused, [true, true, true, true, false, true, true, false]);
+    }
+
     #[test]
     fn what_the_registration_says_counts_and_without_it_nothing_is_done() {
-        let (cluster, text) = (ClusterRef::sveltos("edge", "shop"), Arc::from("k"));
-        let row = |spec: Value| {
-            let registration = json!({"kind": "SveltosCluster", "metadata": {"namespace": "edge", "name": "shop"}, "spec": spec});
-            Interest {
-                registration: Some(registration.into()),
-                revision: Revision::new(1),
-                ..Interest::default()
-            }
-        };
+        let (cluster, text) = (shop(), Arc::from("k"));
         let of = |row: &Interest| Registered::of(row).access(&cluster, &text, 0);
         assert_eq!(Registered::Unknown.access(&cluster, &text, 0), None);
         let pulls = of(&row(json!({"pullMode": true}))).unwrap();

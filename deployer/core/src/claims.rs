@@ -8,6 +8,7 @@
 // D-1021: equal content is shared.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use sluice_api::{ObjectKey, ProfileId};
 
@@ -22,7 +23,7 @@ mod want;
 // D-1020: the lower tier has an object, else who has it already.
 #[derive(Default)]
 pub(crate) struct Claims {
-    objects: HashMap<ObjectKey, Claim>,
+    objects: HashMap<Arc<ObjectKey>, Claim>,
     succession: Succession,
     /// Profiles that are to restart: what they can have has changed.
     asked: BTreeSet<ProfileId>,
@@ -147,7 +148,7 @@ impl Claims {
     }
 
     /// The inventory of a profile names the object.
-    pub(crate) fn list(&mut self, key: &ObjectKey, profile: &ProfileId) {
+    pub(crate) fn list(&mut self, key: &Arc<ObjectKey>, profile: &ProfileId) {
         let claim = self.objects.entry(key.clone()).or_default();
         claim.holders.of(profile);
     }
@@ -158,7 +159,7 @@ impl Claims {
     /// Who has it; the profile waits.
     pub(crate) fn claim(
         &mut self,
-        key: &ObjectKey,
+        key: &Arc<ObjectKey>,
         profile: &ProfileId,
         mut want: Want,
     ) -> Result<(), Denied> {
@@ -222,7 +223,7 @@ impl Claims {
     /// Who has it; the profile waits.
     pub(crate) fn claim_release(
         &mut self,
-        key: &ObjectKey,
+        key: &Arc<ObjectKey>,
         profile: &ProfileId,
         want: Want,
     ) -> Result<(), Denied> {
@@ -313,7 +314,7 @@ impl Claims {
 
     /// The object says that it belongs to another profile: that one may have it, and this one waits.
     pub(crate) fn yield_to(&mut self, key: &ObjectKey, profile: &ProfileId, owner: &OwningProfile) {
-        let claim = self.objects.entry(key.clone()).or_default();
+        let claim = self.objects.entry(Arc::new(key.clone())).or_default();
         claim.holders.remove(profile);
         claim.named = claim.waiting.keys().find(|other| owner.is(other)).cloned().map(Box::new);
         self.asked.extend(claim.named.as_deref().cloned());
@@ -347,7 +348,7 @@ impl Claims {
     /// A profile lets another one have an object, which is to look at it. The object may say that it belongs to one that has lost
     /// it before, and does not want it any more.
     pub(crate) fn hand_over(&mut self, key: &ObjectKey, profile: &ProfileId, heir: &ProfileId) {
-        let claim = self.objects.entry(key.clone()).or_default();
+        let claim = self.objects.entry(Arc::new(key.clone())).or_default();
         match claim.holders.get_mut(profile) {
             Some(holder) => holder.hands_over = true,
             None if claim.waiting.contains_key(profile) => {}
@@ -397,8 +398,8 @@ mod tests {
 
     use super::*;
 
-    fn key() -> ObjectKey {
-        ObjectKey { gvk: Gvk::new("", "v1", "ConfigMap"), namespace: "n".into(), name: "a".into() }
+    fn key() -> Arc<ObjectKey> {
+        Arc::new(ObjectKey { gvk: Gvk::new("", "v1", "ConfigMap"), namespace: "n".into(), name: "a".into() })
     }
 
     fn want(tier: i32, content: &str, listed: bool) -> Want {

@@ -1,6 +1,6 @@
 //! One destination cluster: its jobs, its budget, what is known of its objects.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_api::model::Dependencies;
 use sluice_api::{Gvk, ObjectKey, ProfileId};
@@ -14,8 +14,9 @@ use crate::error::Error;
 use crate::inventory::Inventory;
 use crate::job::{Ended, Job, JobContext, MakerRow};
 use crate::late_calls::LateCalls;
+use crate::live_objects::LiveObjects;
 use crate::prune_guard::PruneGuard;
-use crate::request::{Class, Failure, Live, Reply, Request};
+use crate::request::{Class, Failure, Reply, Request};
 use crate::sources::SourceBook;
 
 use drift::Watched;
@@ -40,7 +41,7 @@ pub(crate) struct Cluster {
     prune_guard: Option<PruneGuard>,
     /// Boxed, since a map of large values keeps room for many more of them.
     pub(crate) jobs: BTreeMap<ProfileId, Box<Job>>,
-    live: HashMap<ObjectKey, Live>,
+    live: LiveObjects,
     claims: Claims,
     checks: CheckBook,
     guard: Guard,
@@ -115,7 +116,7 @@ impl Cluster {
             is_management,
             prune_guard,
             jobs: BTreeMap::new(),
-            live: HashMap::new(),
+            live: LiveObjects::default(),
             claims: Claims::default(),
             checks: CheckBook::default(),
             guard: Guard::default(),
@@ -138,7 +139,7 @@ impl Cluster {
     /// What of an inventory is not there, as far as this owner has seen.
     pub(crate) fn missing(&self, inventory: &Inventory) -> BTreeSet<ObjectKey> {
         let objects = inventory.objects.iter().map(AsRef::as_ref);
-        objects.filter(|key| !self.live.contains_key(*key)).cloned().collect()
+        objects.filter(|key| !self.live.contains_key(key)).cloned().collect()
     }
 
     /// Whether something on it is to be deleted once every renderer has said that all its rows are there.
@@ -240,7 +241,7 @@ impl Cluster {
         let mut outcome = Outcome::default();
         match self.checks.asker(id).cloned() {
             None => {}
-            Some(Asker::Cluster) => self.guard_said(id, said, now, &mut outcome),
+            Some(Asker::Cluster) => self.guard_said(id, said, now),
             Some(Asker::Profile(profile)) => {
                 let ended = self.with_job(&profile, now, |job, context| job.checked(id, said, context));
                 self.end(&profile, ended, &mut outcome);
@@ -265,7 +266,7 @@ impl Cluster {
     }
 
     fn begin(&mut self, profile: &ProfileId, now: i64, outcome: &mut Outcome) {
-        if self.is_unready() {
+        if self.holds_up() {
             return;
         }
         let ended = self.with_job(profile, now, Job::begin);
@@ -359,6 +360,7 @@ impl Cluster {
 
     /// Sends as many calls as the budget allows.
     fn send(&mut self, now: i64, next_id: &mut CallId, outcome: &mut Outcome) {
+        self.begin_held_up(now, outcome);
         self.ask(now, outcome);
         self.mind_guard(now, outcome);
         self.look_at_sources(now, outcome);

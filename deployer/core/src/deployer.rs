@@ -243,6 +243,7 @@ impl Deployer {
             row = row.meta(Meta::None);
         }
         // Every time, so that its maker hears of it: what it said before may have been forgotten here.
+        let row = self.aloud(row);
         step.publish(if state == State::Held { row.forced() } else { row });
         // What cannot be done yet has kept nothing else from being applied.
         if changed && errors.is_empty() && matches!(state, State::Provisioned | State::Failed) {

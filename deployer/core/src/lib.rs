@@ -27,6 +27,7 @@ mod inventory;
 mod job;
 mod jobs;
 mod late_calls;
+mod live_objects;
 mod marks;
 mod messages;
 mod order;

@@ -227,7 +227,7 @@ pub struct Live {
     /// What it says of its content: `projectsveltos.io/hash`, and the digest of extra labels and annotations.
     pub hash: Option<String>,
     /// Which profile deployed it.
-    pub owner: Option<OwningProfile>,
+    pub owner: Option<Arc<OwningProfile>>,
     /// Of what no profile has deployed: the release that Helm has installed it with, as `namespace/name`.
     pub installed_by: Option<Box<str>>,
     /// Whether it has been deleted, and stays only until its finalizers are done.
@@ -243,7 +243,7 @@ pub struct Live {
 }
 
 /// The profile that an object says it belongs to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OwningProfile {
     /// `ClusterProfile` or `Profile`.
     pub kind: String,
@@ -315,17 +315,19 @@ impl Live {
     pub fn of(object: &Value) -> Self {
         let annotation = |name: &str| object::annotation(object, &format!("projectsveltos.io/{name}"));
         let tier = |name: &str| annotation(name).and_then(|tier| tier.parse().ok()).unwrap_or(100);
-        let owner = annotation("owner-name").map(|name| OwningProfile {
-            kind: annotation("owner-kind").unwrap_or_default().to_owned(),
-            name: name.to_owned(),
-            tier: tier("owner-tier"),
-            reference: format!(
-                "{} {}/{}",
-                annotation("reference-kind").unwrap_or_default(),
-                annotation("reference-namespace").unwrap_or_default(),
-                annotation("reference-name").unwrap_or_default()
-            ),
-            reference_tier: tier("reference-tier"),
+        let owner = annotation("owner-name").map(|name| {
+            Arc::new(OwningProfile {
+                kind: annotation("owner-kind").unwrap_or_default().to_owned(),
+                name: name.to_owned(),
+                tier: tier("owner-tier"),
+                reference: format!(
+                    "{} {}/{}",
+                    annotation("reference-kind").unwrap_or_default(),
+                    annotation("reference-namespace").unwrap_or_default(),
+                    annotation("reference-name").unwrap_or_default()
+                ),
+                reference_tier: tier("reference-tier"),
+            })
         });
         Self {
             uid: object::text(object, &["metadata", "uid"]).to_owned(),
@@ -338,6 +340,20 @@ impl Live {
             unserved: marks::unserved(object),
             fields: None,
             reload: object::annotation(object, RELOAD).map(Box::from),
+        }
+    }
+
+    /// What is known of it from now on. Texts that are the same stay where they are.
+    pub(crate) fn become_like(&mut self, other: Self) {
+        let before = std::mem::replace(self, other);
+        if self.uid == before.uid {
+            self.uid = before.uid;
+        }
+        if self.hash == before.hash {
+            self.hash = before.hash;
+        }
+        if self.resource_version == before.resource_version {
+            self.resource_version = before.resource_version;
         }
     }
 

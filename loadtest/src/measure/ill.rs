@@ -15,12 +15,14 @@ use crate::fleet::Repository;
 
 /// Objects that go to every cluster, also to the ill ones.
 const OBJECTS: usize = 10;
+/// How often it is looked whether they have them.
+const LOOK: Duration = Duration::from_millis(200);
 
-/// What is wrong with each: one does not answer, one takes two seconds for each answer, and one refuses each call for five.
+/// What is wrong with each: one does not answer, one takes five seconds for each answer, and one refuses each call for five.
 fn faults() -> [Value; 3] {
     [
         json!({"unreachable": true}),
-        json!({"latencyMs": 2000}),
+        json!({"latencyMs": 5000}),
         json!({"reject429": 1.0, "retryAfterSeconds": 5}),
     ]
 }
@@ -49,13 +51,37 @@ impl Lab {
         }
         let (repository, due) = (Repository::serve().await?, Instant::now());
         apply(&self.management, [manifests::charted("ill", repository.url(), OBJECTS)]).await?;
+        // What the well ones have to do for it is another matter.
+        self.all_there("front-ill-", OBJECTS, due).await?;
         let beside = self.paced("beside", rate, length).await?;
         for target in ill {
             set(target, &none()).await?;
         }
+        for target in ill {
+            self.until_held(target, "front-ill-").await?;
+        }
         self.targets = all;
-        self.all_there("front-ill-", OBJECTS, due).await?;
         Ok([before, beside])
+    }
+
+    /// Waits until a cluster holds all objects whose names begin so. Some came amid the events, so they are listed.
+    async fn until_held(&self, target: &KubeContext, prefix: &str) -> anyhow::Result<()> {
+        let path = format!("{}/apis/networking.k8s.io/v1/namespaces/default/networkpolicies", target.prefix);
+        let deadline = Instant::now() + self.patience;
+        loop {
+            let answer =
+                Connection::open(&target.authority).await?.get(&path, &target.token).await?.success()?;
+            let list: Value = serde_json::from_slice(&answer.body)?;
+            let names = list["items"].as_array().into_iter().flatten().map(|one| &one["metadata"]["name"]);
+            let held = names.filter(|name| name.as_str().unwrap_or_default().starts_with(prefix)).count();
+            if held == OBJECTS {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                bail!("{held} of {OBJECTS} objects {prefix}… are in {}", target.name);
+            }
+            tokio::time::sleep(LOOK).await;
+        }
     }
 }
 

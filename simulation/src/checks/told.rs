@@ -70,7 +70,7 @@ impl Told {
         now: i64,
     ) -> impl Iterator<Item = &'a Written> {
         let owner = Live::of(old).owner.or_else(|| Live::of(new?).owner);
-        let place = owner.map(|owner| (cluster.to_owned(), owner.kind, owner.name));
+        let place = owner.map(|owner| (cluster.to_owned(), owner.kind.clone(), owner.name.clone()));
         let rows = place.and_then(|place| self.0.get(&place)).into_iter().flatten();
         rows.filter(move |row| row.is_there_lately(now))
     }

@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 
 use rand::Rng as _;
 use sluice_api::ClusterRef;
-use sluice_api::model::Cluster;
 use sluice_deployer_core as deployer;
 use sluice_deployer_core::{CheckId, Class, Failure, Reply, Request, Shown};
-use sluice_protocol::interest::Interest;
 use sluice_protocol::subject::{cluster_shard, own_rows};
 use sluice_protocol::{CallId, Shard, Subject, Table};
 
@@ -25,8 +23,10 @@ use crate::rollbacks;
 use crate::world::{CALL_TIMEOUT, STEP, World, cluster_ref};
 
 mod calls;
+mod hearing;
 mod places;
 
+use hearing::{Heard, Hearing};
 use places::{is_paused, pulling_in, standing};
 
 /// The deployer of one shard, or the one that is in a cluster.
@@ -38,7 +38,7 @@ pub(crate) struct DeployerRole {
     others: BTreeSet<ClusterRef>,
     /// What it hears of the registration of the cluster that it is in, and what that says.
     interests: Interests,
-    heard: Option<Heard>,
+    hearing: Hearing,
     seat: Seat,
     /// The clusters of the shard, and what the core was told of them.
     clusters: Vec<(&'static str, Standing)>,
@@ -63,15 +63,6 @@ enum Standing {
     Reachable(u64),
     Paused,
     Unregistered,
-}
-
-/// What the bus says of the registration of a cluster.
-#[derive(Debug)]
-enum Heard {
-    Gone,
-    /// That it is served from outside: who is in it reaches nothing.
-    Served,
-    Pulls(Box<Cluster>),
 }
 
 struct AskedCheck {
@@ -105,7 +96,7 @@ impl DeployerRole {
             only: None,
             others: BTreeSet::new(),
             interests: Interests::default(),
-            heard: None,
+            hearing: Hearing::default(),
             seat,
             clusters: own.map(|name| (name, Standing::Unregistered)).collect(),
             calls: Vec::new(),
@@ -130,31 +121,17 @@ impl DeployerRole {
     fn hear(&mut self, world: &mut World) {
         let Some((cluster, row)) = self.interests.next(world) else { return };
         if self.only.is_some_and(|name| cluster == cluster_ref(name)) {
-            self.note_registration(world, Some(&row));
+            self.hearing.note(world.now, Some(&row));
         }
-    }
-
-    /// The row of the cluster that it is in. Who has a connection sees that the cluster is gone before its row is taken away.
-    fn note_registration(&mut self, world: &World, row: Option<&Interest>) {
-        let is_removed = self.only.is_some_and(|name| world.store.has_removed_interest(&cluster_ref(name)));
-        let Some(row) = row.filter(|row| !row.is_lost()) else {
-            // A row that was lost with its bucket says nothing new.
-            self.heard = self.heard.take().map(|heard| if is_removed { Heard::Gone } else { heard });
-            return;
-        };
-        self.heard = Some(match row.registration.as_ref().and_then(Cluster::read) {
-            _ if row.gone => Heard::Gone,
-            Some(cluster) if cluster.pulls => Heard::Pulls(Box::new(cluster)),
-            _ => Heard::Served,
-        });
     }
 
     /// How a cluster stands, as far as it can know.
     fn standing(&self, world: &World, name: &str) -> Standing {
-        match (self.only, &self.heard) {
+        match (self.only, self.hearing.heard()) {
             (None, _) if self.others.contains(&cluster_ref(name)) => Standing::Unregistered,
             (None, _) => standing(world, name),
             (Some(_), None | Some(Heard::Gone)) => Standing::Unregistered,
+            (Some(_), _) if self.hearing.is_missing(world.now) => Standing::Unregistered,
             (Some(_), Some(Heard::Served)) => Standing::Paused,
             (Some(_), Some(Heard::Pulls(cluster))) if is_paused(world, cluster) => Standing::Paused,
             (Some(_), Some(Heard::Pulls(_))) => {
@@ -165,7 +142,7 @@ impl DeployerRole {
 
     /// Whether it has been told every cluster that it should be, so that it can know which are not registered.
     fn knows_all(&self) -> bool {
-        self.only.is_none() || self.heard.is_some()
+        self.only.is_none() || self.hearing.heard().is_some()
     }
 
     /// A check of which something else is to be told than before, and whether it passes.
@@ -239,13 +216,17 @@ impl Role for DeployerRole {
     }
 
     fn crash(&mut self) {
-        self.heard = None;
+        self.hearing = Hearing::default();
     }
 
-    /// Who is in a cluster begins when the bus says something of its registration.
+    /// Who is in a cluster begins when the bus says something of its registration, or has said nothing for long.
     fn may_begin(&self, world: &World) -> bool {
         let is_there = |name: &str| world.store.present_interest(&cluster_ref(name)).is_some();
-        self.heard.is_some() || self.only.is_none_or(is_there)
+        if self.hearing.heard().is_some() || self.only.is_none_or(is_there) {
+            return true;
+        }
+        self.hearing.note_missing(world.now);
+        self.hearing.is_missing(world.now)
     }
 
     fn is_inside(&self) -> bool {
@@ -261,9 +242,9 @@ impl Role for DeployerRole {
         let new = match self.only {
             Some(cluster) => {
                 let row = world.store.present_interest(&cluster_ref(cluster));
-                self.note_registration(world, row);
-                let (interests, heard) = (Interests::of(newer), self.heard.take());
-                Self { interests, heard, ..Self::inside(cluster, self.seat) }
+                self.hearing.note(world.now, row);
+                let (interests, hearing) = (Interests::of(newer), std::mem::take(&mut self.hearing));
+                Self { interests, hearing, ..Self::inside(cluster, self.seat) }
             }
             None => Self { others: pulling_in(world, self.shard), ..Self::new(self.shard, self.seat) },
         };
@@ -274,6 +255,7 @@ impl Role for DeployerRole {
         if self.is_outdated(world) {
             return None;
         }
+        self.hearing.pass(world.now);
         if self.is_inside() && link.online && world.random.random_bool(0.5) {
             self.hear(world);
         }
@@ -309,7 +291,7 @@ impl Role for DeployerRole {
         {
             let watch = &mut self.watches[index];
             if let Some(server) = world.clusters.get(watch.cluster.name.as_str()) {
-                watch.note(&shown, server);
+                watch.note(&shown, server, world.now);
             }
             return Some(deployer::ExternalInput::Shown(watch.cluster.clone(), shown));
         }

@@ -1,5 +1,6 @@
 //! A watch of what profiles have deployed of a kind.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,8 +15,12 @@ pub(super) struct KindWatch {
     pub(super) cluster: ClusterRef,
     pub(super) gvk: Gvk,
     shown: Option<BTreeMap<ObjectKey, (String, String)>>,
+    /// When it showed something for the first time.
+    first_at: Option<i64>,
     /// Of what somebody deleted, what comes before this was there before it, or was shown.
     since: usize,
+    /// The edition of what was applied in which nothing differed from what it has shown.
+    nothing_new: Cell<Option<u64>>,
 }
 
 // === impl KindWatch ===
@@ -24,11 +29,23 @@ impl KindWatch {
     /// One that begins on this server.
     pub(super) fn new(cluster: ClusterRef, gvk: Gvk, server: Option<&ApiServer>) -> Self {
         let since = server.map_or(0, |server| server.missing.len());
-        Self { cluster, gvk, shown: None, since }
+        Self { cluster, gvk, shown: None, first_at: None, since, nothing_new: Cell::new(None) }
     }
 
     /// What differs from what it has shown.
     pub(super) fn news(&self, server: &ApiServer) -> Option<Shown> {
+        let edition = Some(server.applied.edition());
+        if self.nothing_new.get() == edition {
+            return None;
+        }
+        let news = self.look(server);
+        if news.is_none() {
+            self.nothing_new.set(edition);
+        }
+        news
+    }
+
+    fn look(&self, server: &ApiServer) -> Option<Shown> {
         let there = || {
             server
                 .applied
@@ -56,8 +73,15 @@ impl KindWatch {
         server.missing.iter().enumerate().skip(self.since).find(|(_, (key, _))| key.gvk == self.gvk)
     }
 
+    /// Whether it had shown something by then.
+    pub(super) fn had_shown(&self, at: i64) -> bool {
+        self.first_at.is_some_and(|first| first <= at)
+    }
+
     /// It has shown this of the server.
-    pub(super) fn note(&mut self, news: &Shown, server: &ApiServer) {
+    pub(super) fn note(&mut self, news: &Shown, server: &ApiServer, now: i64) {
+        self.first_at.get_or_insert(now);
+        self.nothing_new.set(None);
         if let Some((index, (key, uid))) = self.missing(server)
             && matches!(news, Shown::Gone(shown, of) if (shown, of) == (key, uid))
         {

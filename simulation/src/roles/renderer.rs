@@ -168,7 +168,13 @@ impl Role for RendererRole {
         let seen = |at: i64| at < world.now - STALE || at == 0;
         let from = if fresh { log.len() } else { log.partition_point(|(at, _)| seen(*at)) };
         let interests = Interests { at: world.store.interests_end(), ..Interests::of(newer) };
-        *self = Self { interests, management: self.management.max(from), ..Self::new(self.shard) };
+        // What it has read before it begins it does not read again: meanwhile it would hear nothing new.
+        let status = world.store.stream(Table::Status, Shard::FIRST);
+        let (read, status_incarnation) =
+            (status.rows().map(|(sequence, _)| sequence).max(), status.incarnation());
+        let status = read.unwrap_or(Sequence::NONE);
+        let management = self.management.max(from);
+        *self = Self { interests, management, status, status_incarnation, ..Self::new(self.shard) };
         if !fresh && world.mishap(Fault::OldView, 0.5) {
             self.late_until = world.now + world.random.random_range(20..150) * STEP;
         }

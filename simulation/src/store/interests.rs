@@ -57,11 +57,6 @@ impl Store {
         }
     }
 
-    /// Whether the row of a cluster that is gone was taken away, and there is no other.
-    pub(crate) fn has_removed_interest(&self, cluster: &ClusterRef) -> bool {
-        self.interests.removed.contains_key(cluster) && self.present_interest(cluster).is_none()
-    }
-
     /// Deletes the bucket and makes it anew: who follows it is told of each row that is lost.
     pub(crate) fn wipe_interests(&mut self) {
         let Interests { rows, newest, made, removed, .. } = &mut self.interests;

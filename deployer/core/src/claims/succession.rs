@@ -102,14 +102,16 @@ impl Succession {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
     use sluice_api::{Digest, Gvk, ObjectKey};
 
     use super::super::Claims;
     use super::*;
 
-    fn key() -> ObjectKey {
-        ObjectKey { gvk: Gvk::new("", "v1", "ConfigMap"), namespace: "n".into(), name: "a".into() }
+    fn key() -> Arc<ObjectKey> {
+        Arc::new(ObjectKey { gvk: Gvk::new("", "v1", "ConfigMap"), namespace: "n".into(), name: "a".into() })
     }
 
     fn id(number: usize) -> ProfileId {

@@ -21,6 +21,8 @@ pub(crate) struct Guard {
     checks: Guards,
     readiness: Asked,
     liveness: Asked,
+    /// Whether something has not begun because the cluster was not ready.
+    holds_up: bool,
     /// What is wrong, as it was said last.
     told: [Option<String>; 2],
 }
@@ -118,18 +120,29 @@ impl Asked {
 
 impl Cluster {
     /// A check of the cluster says this.
-    pub(super) fn guard_said(&mut self, id: CheckId, said: Said, now: i64, outcome: &mut Outcome) {
-        let was_unready = self.is_unready();
+    pub(super) fn guard_said(&mut self, id: CheckId, said: Said, now: i64) {
         self.guard.readiness.say(id, said.clone(), now);
         self.guard.liveness.say(id, said, now);
-        if was_unready && self.reachability == Reachability::Open {
-            self.begin_all(now, outcome);
-        }
     }
 
     /// Whether it is not ready: it holds nothing, and something that is asked before it may does not say yes.
-    pub(super) fn is_unready(&self) -> bool {
+    fn is_unready(&self) -> bool {
         !self.guard.passes() && !self.holds_something()
+    }
+
+    /// The same of a profile that is about to begin. It is not forgotten.
+    pub(super) fn holds_up(&mut self) -> bool {
+        let is_unready = self.is_unready();
+        self.guard.holds_up |= is_unready;
+        is_unready
+    }
+
+    /// What was held up begins when the cluster is ready: a check has said so, or it has come to hold something that was on its way.
+    pub(super) fn begin_held_up(&mut self, now: i64, outcome: &mut Outcome) {
+        if self.guard.holds_up && self.reachability == Reachability::Open && !self.is_unready() {
+            self.guard.holds_up = false;
+            self.begin_all(now, outcome);
+        }
     }
 
     fn holds_something(&self) -> bool {

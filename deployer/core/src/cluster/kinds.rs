@@ -10,9 +10,7 @@ use crate::prepare::DEFINITION;
 impl Cluster {
     /// With a kind go all objects of it: who had some looks again, says what is missing, and tries until it is back.
     pub(super) fn lose_kind(&mut self, gvk: &Gvk) {
-        let known = self.live.len();
-        self.live.retain(|key, _| key.gvk != *gvk);
-        if self.live.len() != known {
+        if self.live.retain(|key| key.gvk != *gvk) {
             self.ask_holders(|key| key.gvk == *gvk);
         }
     }
@@ -20,7 +18,7 @@ impl Cluster {
     /// Kinds of this group came or went: who has objects of them looks again.
     pub(crate) fn kinds_changed(&mut self, group: &str, now: i64, next_id: &mut CallId) -> Outcome {
         let mut outcome = Outcome::default();
-        self.live.retain(|key, _| key.gvk.group != group);
+        self.live.retain(|key| key.gvk.group != group);
         self.ask_holders(|key| key.gvk.group == group);
         self.jobs
             .iter()

@@ -1,6 +1,7 @@
 //! Before anything is done in a cluster: its inventories are read, and what they name many of is listed.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_api::{Gvk, ObjectKey, ProfileId};
@@ -76,9 +77,10 @@ impl Cluster {
     pub(super) fn listed(&mut self, reply: Reply, now: i64, outcome: &mut Outcome) {
         let Reachability::Looking(left) = self.reachability else { return };
         if let Reply::Listed(objects) = reply {
-            let own = objects.into_iter().filter(|(key, live)| self.is_its_owners(key, live));
+            let own =
+                objects.into_iter().filter_map(|(key, live)| Some((self.of_its_owner(&key, &live)?, live)));
             let own: Vec<_> = own.collect();
-            self.live.extend(own);
+            own.into_iter().for_each(|(key, live)| self.live.insert(key, live));
         }
         if left > 1 {
             self.reachability = Reachability::Looking(left - 1);
@@ -87,11 +89,11 @@ impl Cluster {
         }
     }
 
-    /// Whether the profile that the object names has it in its inventory.
-    fn is_its_owners(&self, key: &ObjectKey, live: &Live) -> bool {
-        let owner = live.owner.as_ref().map(|owner| ProfileId::of_path(&owner.name));
-        let inventory = owner.and_then(|owner| self.jobs.get(&owner)?.inventory());
-        !live.going && inventory.is_some_and(|inventory| inventory.objects.contains(key))
+    /// The object's key in the inventory of the profile that it names, if it is in that.
+    fn of_its_owner(&self, key: &ObjectKey, live: &Live) -> Option<Arc<ObjectKey>> {
+        let owner = live.owner.as_ref().filter(|_| !live.going)?;
+        let inventory = self.jobs.get(&ProfileId::of_path(&owner.name))?.inventory()?;
+        inventory.objects.get(key).cloned()
     }
 
     fn open(&mut self, now: i64, outcome: &mut Outcome) {

@@ -67,7 +67,7 @@ impl Agenda {
 impl Deployer {
     /// What came of a profile's present row. A RoleRequest says that itself.
     pub(super) fn show(
-        &self,
+        &mut self,
         cluster: &ClusterRef,
         profile: &ProfileId,
         desired: &Desired,

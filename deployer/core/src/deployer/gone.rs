@@ -9,10 +9,10 @@
 
 // D-0503: what the cluster holds stays.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use sluice_api::{ClusterRef, ProfileId};
-use sluice_protocol::{About, ProblemKey, Row, Shard, Step};
+use sluice_protocol::{About, ProblemKey, Publish, Row, Shard, Step, Subject};
 
 use super::Deployer;
 use super::rows::is_of_unregistered;
@@ -34,6 +34,8 @@ pub(super) struct Registered {
     /// Profiles that are not wanted since their cluster is not registered, as their renderers say, and it is here; with the times of their
     /// tombstones.
     aside: BTreeMap<(ClusterRef, ProfileId, Shard), i64>,
+    /// What a deployer that is in its cluster has said since that is registered.
+    said: HashSet<Subject>,
 }
 
 impl Registered {
@@ -76,8 +78,16 @@ impl Deployer {
     /// Its registration is gone.
     pub(super) fn unregistered(&mut self, cluster: &ClusterRef, step: &mut Step<Effect>) {
         self.registered.clusters.remove(cluster);
+        self.registered.said.clear();
         self.expect_end(cluster, step);
         self.let_aside_count(cluster, step);
+    }
+
+    /// Who is in a cluster says everything once since that is registered, also what it seems to have said: deployers outside may have taken
+    /// that back while it was not.
+    pub(super) fn aloud(&mut self, row: Publish) -> Publish {
+        let is_new = self.config.serves.only.is_some() && self.registered.said.insert(row.subject.clone());
+        if is_new { row.forced() } else { row }
     }
 
     /// A cluster is not registered, as was said of what has been put aside: nobody wants that there.
@@ -121,7 +131,8 @@ impl Deployer {
 
     /// Looks at every cluster of which something is said: rows of a former owner may be found after all registrations have been told.
     pub(super) fn expect_ends(&mut self, step: &mut Step<Effect>) {
-        let known: BTreeSet<_> = self.found.keys().chain(self.clusters.keys()).cloned().collect();
+        let known = self.found.keys().chain(self.found_shown.keys()).chain(self.clusters.keys());
+        let known: BTreeSet<_> = known.cloned().collect();
         known.iter().for_each(|cluster| self.expect_end(cluster, step));
     }
 

@@ -55,7 +55,8 @@ impl Deployer {
             let status = Status::new(State::Failed, vec![text.clone()]);
             let status = Status { row: row.filter(|_| desired.staged), ..status };
             let subject = self.status_subject(cluster, profile, origin);
-            step.publish(status_row(subject, &status, &desired.cause, 0));
+            let row = self.aloud(status_row(subject, &status, &desired.cause, 0));
+            step.publish(row);
             let ProblemKey { cluster: place, about } = desired.cause.problem();
             let about = About::On(Box::new(about), cluster.clone());
             texts.insert(ProblemKey { cluster: place, about }, text);

@@ -54,14 +54,16 @@ fn nobody() -> ProfileId {
 
 impl Deployer {
     /// People should see this.
-    pub(super) fn display(&self, display: Display, step: &mut Step<Effect>) {
-        match &self.config.serves.only {
-            None => step.effect(display.effect()),
-            Some(cluster) => {
-                let (what, profile, object) = display.object();
-                let body =
-                    object.map_or(Body::Tombstone, |object| Body::value(object.to_string().into_bytes()));
-                step.publish(Publish::new(self.shown_subject(cluster, what, profile), body, step.now));
+    pub(super) fn display(&mut self, display: Display, step: &mut Step<Effect>) {
+        let Some(cluster) = &self.config.serves.only else { return step.effect(display.effect()) };
+        let (what, profile, object) = display.object();
+        let subject = self.shown_subject(cluster, what, profile);
+        match object {
+            None => step.publish(Publish::new(subject, Body::Tombstone, step.now)),
+            Some(object) => {
+                let body = Body::value(object.to_string().into_bytes());
+                let row = self.aloud(Publish::new(subject, body, step.now));
+                step.publish(row);
             }
         }
     }

@@ -37,6 +37,8 @@ struct Fixture {
     inventories: BTreeMap<String, Stored>,
     /// What is kept of profiles, by the digest of its row.
     kept: BTreeMap<(ProfileId, Digest), KeptBody>,
+    /// Rows that were written whatever the table seemed to say.
+    forced: Vec<String>,
     /// What dry runs have told, and what they have asked the server.
     reports: Vec<crate::Report>,
     /// What rows show, where it is in the cluster.
@@ -150,6 +152,7 @@ impl Fixture {
             objects: BTreeMap::new(),
             inventories: BTreeMap::new(),
             kept: BTreeMap::new(),
+            forced: Vec::new(),
             reports: Vec::new(),
             shown: BTreeMap::new(),
             serves: Serves::default(),
@@ -283,6 +286,7 @@ impl Fixture {
             let (rows, effects, wake) = step.into_parts();
             self.wake = wake.or(self.wake);
             for row in rows {
+                self.forced.extend(row.forced.then(|| row.subject.to_string()));
                 if let Subject::Shown { what, profile, .. } = &row.subject {
                     let value = |bytes: &[u8]| serde_json::from_slice(bytes).unwrap();
                     let said = if let Body::Value(bytes) = &row.body { Some(value(bytes)) } else { None };
@@ -1373,7 +1377,7 @@ fn after_a_takeover_who_has_an_object_keeps_it() {
 }
 
 fn owner_of(fixture: &Fixture) -> String {
-    Live::of(fixture.objects.values().next().unwrap()).owner.unwrap().name
+    Live::of(fixture.objects.values().next().unwrap()).owner.unwrap().name.clone()
 }
 
 #[test]

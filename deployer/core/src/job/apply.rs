@@ -51,7 +51,7 @@ impl Job {
             return self.apply(context);
         }
         self.phase = Phase::Reserving;
-        let unknown = self.run.objects.keys().filter(|key| !context.live.contains_key(*key)).cloned();
+        let unknown = self.run.objects.keys().filter(|key| !context.live.contains_key(key)).cloned();
         let listed = |key: &ObjectKey| self.inventory().is_some_and(|known| known.objects.contains(key));
         let (known, new): (Vec<_>, Vec<_>) = unknown.partition(listed);
         self.write(inventory, context);
@@ -138,7 +138,7 @@ impl Job {
     /// Whether it has the object, alone or together with the profile that is named on it.
     fn has(&self, key: &ObjectKey, live: &Live, context: &JobContext<'_>) -> bool {
         let shares = |owner: &OwningProfile| context.claims.shares(key, &self.profile, owner);
-        self.owns(live) || live.owner.as_ref().is_some_and(shares)
+        self.owns(live) || live.owner.as_deref().is_some_and(shares)
     }
 
     /// Whether the object has the content that is wanted, and, where it is this profile's, says of it what is true now: the
@@ -161,8 +161,8 @@ impl Job {
         if self.run.adopted.is_empty() || !self.owns(live) {
             return false;
         }
-        let reference = Live::of(&one.object).owner.unwrap_or_default().reference;
-        releases::path_of_error(&reference).is_some_and(|path| self.run.adopted.contains_key(path))
+        let owner = Live::of(&one.object).owner.unwrap_or_default();
+        releases::path_of_error(&owner.reference).is_some_and(|path| self.run.adopted.contains_key(path))
     }
 
     /// Whether it is this profile's: it says so, or it has been taken over as it was and nobody has written to it since.

@@ -326,7 +326,9 @@ impl Job {
         match self.checks.note(id, outcome, context.now) {
             None => {}
             // What fails for a moment only has not been told.
-            Some(News::Passed) if self.is_provisioned() && !self.is_at_work() => self.retry_at = None,
+            Some(News::Passed) if self.is_provisioned() && !self.is_at_work() => {
+                self.retry_at = self.keeping.again_at();
+            }
             Some(News::Passed) if self.in_flight == 0 => return self.begin(context),
             Some(News::FailsAt(at)) => self.wake_at(at),
             Some(News::Passed) => {}

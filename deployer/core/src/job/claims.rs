@@ -1,6 +1,7 @@
 //! Which of the objects that a profile wants it can have.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use sluice_api::{Digest, ObjectKey};
 use sluice_protocol::rows::{Desired, Policy};
@@ -31,19 +32,20 @@ impl Job {
         if one.brought.is_some() {
             return self.bring(one, context);
         }
-        let reference = Live::of(&one.object).owner.unwrap_or_default().reference;
+        let owner = Live::of(&one.object).owner.unwrap_or_default();
         // What is deployed once is never written again, so that nobody could leave it to that profile.
         let alone = if desired.one_time { self.profile.path() } else { String::new() };
         let want = Want {
             tier: desired.tier,
-            content: Digest::of(&[one.hash.as_bytes(), reference.as_bytes(), alone.as_bytes()]),
+            content: Digest::of(&[one.hash.as_bytes(), owner.reference.as_bytes(), alone.as_bytes()]),
             listed: self.inventory().is_some_and(|inventory| inventory.objects.contains(&one.key)),
             unable: false,
             account: self.tenant.clone(),
             proof: self.proof(&one.key),
         };
-        self.claimed.insert(self.shared(&one.key));
-        match context.claims.claim(&one.key, &self.profile, want) {
+        let key = self.shared(&one.key);
+        self.claimed.insert(key.clone());
+        match context.claims.claim(&key, &self.profile, want) {
             Ok(()) => drop(self.run.objects.insert(one.key.clone(), one)),
             Err(Denied { by, provable }) => {
                 let mut text = conflict(&one.key, &by.to_string(), "another row of this deployer");
@@ -59,7 +61,7 @@ impl Job {
 
     /// A chart brings a definition along, as others may: nobody has it alone.
     fn bring(&mut self, one: Prepared, context: &mut JobContext<'_>) {
-        let key = releases::brought_key(&one.key);
+        let key = Arc::new(releases::brought_key(&one.key));
         let want = Want {
             tier: 0,
             content: Digest::default(),
@@ -69,7 +71,7 @@ impl Job {
             proof: Proof::Given,
         };
         if context.claims.claim(&key, &self.profile, want).is_ok() {
-            self.claimed.insert(key.into());
+            self.claimed.insert(key);
             self.run.objects.insert(one.key.clone(), one);
         }
     }
@@ -78,7 +80,7 @@ impl Job {
     pub(super) fn claim_releases(&mut self, desired: &Desired, context: &mut JobContext<'_>) {
         for policy in releases::charts(desired) {
             let path = releases::path(policy);
-            let key = self.release_key(&path);
+            let key = Arc::new(self.release_key(&path));
             let want = Want {
                 tier: desired.tier,
                 content: Digest::of(&[self.profile.path().as_bytes()]),
@@ -87,7 +89,7 @@ impl Job {
                 account: self.tenant.clone(),
                 proof: Proof::Given,
             };
-            self.claimed.insert(key.clone().into());
+            self.claimed.insert(key.clone());
             match context.claims.claim_release(&key, &self.profile, want) {
                 Ok(()) => self.have_release(path, policy),
                 Err(Denied { by, .. }) => {

@@ -1,15 +1,12 @@
 //! What a job works with.
 
-use std::collections::HashMap;
-
-use sluice_api::ObjectKey;
-
 use crate::checks::CheckBook;
 use crate::claims::Claims;
 use crate::cluster::Others;
 use crate::late_calls::LateCalls;
+use crate::live_objects::LiveObjects;
 use crate::prune_guard::PruneGuard;
-use crate::request::{Live, Request};
+use crate::request::Request;
 use crate::sources::SourceBook;
 
 /// What a job may look at and change in its cluster.
@@ -24,7 +21,7 @@ pub(crate) struct JobContext<'a> {
     /// Whether every renderer has said that all its rows are there.
     pub(crate) all_said: bool,
     pub(crate) others: Others<'a>,
-    pub(crate) live: &'a mut HashMap<ObjectKey, Live>,
+    pub(crate) live: &'a mut LiveObjects,
     pub(crate) claims: &'a mut Claims,
     pub(crate) checks: &'a mut CheckBook,
     pub(crate) sources: &'a mut SourceBook,

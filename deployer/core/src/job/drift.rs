@@ -252,9 +252,8 @@ impl Job {
                     && live.fields == ours
                     && (&live.hash, &live.owner, live.going) == (&known.hash, &known.owner, known.going);
                 // Later calls are made against what is there now.
-                context
-                    .live
-                    .insert(key.clone(), Live { fields: None, unserved: known.unserved.clone(), ..live });
+                let unserved = known.unserved.clone();
+                context.live.update(&key, Live { fields: None, unserved, ..live });
                 if is_same || is_ignored {
                     return Ended::NotYet;
                 }

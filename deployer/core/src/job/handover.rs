@@ -134,8 +134,8 @@ impl Job {
         let failed = |path: &str| {
             self.run.objects.iter().find_map(|(key, one)| {
                 let fault = self.run.errors.get(&key.to_string())?;
-                let reference = Live::of(&one.object).owner?.reference;
-                (releases::path_of_error(&reference) == Some(path)).then_some(fault)
+                let owner = Live::of(&one.object).owner?;
+                (releases::path_of_error(&owner.reference) == Some(path)).then_some(fault)
             })
         };
         let tried = self.attempts.failed + 1 >= ATTEMPTS;

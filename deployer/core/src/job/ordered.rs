@@ -108,7 +108,7 @@ impl Job {
         }
         let is_unserved = |key: &&ObjectKey| {
             key.gvk.kind == DEFINITION
-                && context.live.get(*key).is_some_and(|live| live.unserved.is_some())
+                && context.live.get(key).is_some_and(|live| live.unserved.is_some())
                 && !self.run.errors.contains_key(&key.to_string())
         };
         self.run.lanes.current(lane).iter().filter(is_unserved).cloned().collect()

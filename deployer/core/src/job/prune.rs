@@ -20,7 +20,7 @@ impl Job {
             return self.wait_until(at, context);
         }
         self.phase = Phase::Pruning { wave: None };
-        let unknown = |key: &&ObjectKey| !context.live.contains_key(*key) && !self.run.absent.contains(*key);
+        let unknown = |key: &&ObjectKey| !context.live.contains_key(key) && !self.run.absent.contains(*key);
         for key in self.stale().filter(unknown).cloned().collect::<Vec<_>>() {
             self.call(Request::Read(key), context);
         }
@@ -112,7 +112,7 @@ impl Job {
             || live.owner.as_ref().is_some_and(|owner| owner.reference.starts_with(releases::CHART));
         let is_named = |key: &ObjectKey| stay.is_some_and(|stay| stay.contains(key));
         let in_it = |other: &&ObjectKey| {
-            holds(key, other) && context.live.get(*other).is_some_and(|live| live.keeps || is_named(other))
+            holds(key, other) && context.live.get(other).is_some_and(|live| live.keeps || is_named(other))
         };
         live.keeps
             || is_named(key)

@@ -109,7 +109,7 @@ impl Job {
     /// What would be deleted: what somebody else takes over, and what stays, is not.
     fn doomed(&self, context: &JobContext<'_>) -> Vec<ObjectKey> {
         let goes = |key: &&ObjectKey| {
-            let Some(live) = context.live.get(*key) else { return false };
+            let Some(live) = context.live.get(key) else { return false };
             self.owns(live)
                 && context.claims.heir(key, &self.profile).is_none()
                 && !self.stays(key, live, context)

@@ -112,7 +112,7 @@ impl Job {
     fn looked_at(&mut self, key: &ObjectKey, live: Option<Live>, context: &mut JobContext<'_>) {
         let version = live.as_ref().map(Live::version);
         match &live {
-            Some(live) => drop(context.live.insert(key.clone(), live.clone())),
+            Some(live) => context.live.insert(self.shared(key), live.clone()),
             None => drop(context.live.remove(key)),
         }
         let Some(rehearsal) = &mut self.rehearsal else { return };

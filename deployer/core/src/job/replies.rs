@@ -73,7 +73,7 @@ impl Job {
             Request::Read(key) | Request::Delete { key, .. } => self.object_reply(key, reply, context),
             Request::Prove { object, .. } => self.proved(object, &reply),
             Request::Along { holder, .. } => self.note_along(holder, reply),
-            Request::Keep { row, .. } => self.kept(*row, &reply),
+            Request::Keep { row, .. } => self.kept(*row, &reply, context.now),
             Request::ReadKept { row, .. } => self.kept_read(*row, reply),
             Request::DropKept(_) => self.dropped(&reply),
             Request::Apply { object, .. } => {
@@ -98,7 +98,7 @@ impl Job {
             Reply::Applied(live) => {
                 self.note_fields(key, &live, context.now);
                 self.note_applied(key, &live, context);
-                context.live.insert(key.clone(), Live { fields: None, ..live });
+                context.live.insert(self.shared(key), Live { fields: None, ..live });
             }
             _ => drop(context.live.remove(key)),
         }
@@ -139,7 +139,7 @@ impl Job {
         if self.is_anothers(key, &live, context) {
             return;
         }
-        context.live.insert(key.clone(), live);
+        context.live.insert(self.shared(key), live);
         self.next_after(key, context);
     }
 

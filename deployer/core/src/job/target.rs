@@ -86,9 +86,9 @@ impl Goal {
         self.kept.as_ref()
     }
 
-    /// Whether it is a former content.
-    pub(super) fn goes_back(&self) -> bool {
-        self.back().is_some()
+    /// The row whose content is kept: its own, or that which it goes back to.
+    fn kept_row(&self) -> Digest {
+        self.back().map_or(self.digest, |back| back.to)
     }
 
     fn back(&self) -> Option<&GoBack> {
@@ -171,6 +171,11 @@ impl Target {
     /// Whether contents are to be kept on the cluster.
     pub(super) fn keeps(&self) -> bool {
         matches!(self, Self::Value(goal) if goal.kept.is_some())
+    }
+
+    /// The row whose content is kept.
+    pub(super) fn kept_row(&self) -> Option<Digest> {
+        if let Self::Value(goal) = self { Some(goal.kept_row()) } else { None }
     }
 
     /// Why the row exists that goes back.

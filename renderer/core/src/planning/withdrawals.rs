@@ -14,7 +14,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::str::FromStr;
 
-use sluice_api::{Digest, few};
+use sluice_api::{ClusterRef, Digest, few};
 use sluice_protocol::rows::Cause;
 
 use crate::planning::row_ledger::Place;
@@ -314,15 +314,26 @@ impl Withdrawals {
         std::mem::take(&mut self.is_new)
     }
 
-    /// What waits, as people are told, of a fleet of so many.
-    pub(crate) fn text(&self, all: impl FnOnce() -> usize) -> Option<String> {
+    /// What waits, as people are told, of a fleet of so many, in which these clusters are registered.
+    pub(crate) fn text(
+        &self,
+        all: impl FnOnce() -> usize,
+        is_registered: impl Fn(&ClusterRef) -> bool,
+    ) -> Option<String> {
         let (guard, called) = (self.guard?, self.called()?);
         let count: usize = self.held.values().map(|doomed| doomed.places.len()).sum();
         let clusters: BTreeSet<_> =
             self.held.values().flat_map(|doomed| &doomed.places).map(|(cluster, _)| cluster).collect();
         let of = |cause: &Cause| match cause {
             Cause::Profile(id) => id.to_string(),
-            Cause::Event(event) => event.trigger.described(),
+            Cause::Event(event) if is_registered(&event.cluster) => event.trigger.described(),
+            Cause::Event(event) => {
+                format!(
+                    "{} of {}, which is not registered any more",
+                    event.trigger.described(),
+                    event.cluster
+                )
+            }
         };
         let causes: BTreeSet<String> = self.held.keys().map(of).collect();
         let everywhere: usize = self.held.values().map(Doomed::everywhere).sum();
@@ -346,7 +357,7 @@ impl Withdrawals {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use sluice_api::{ClusterRef, ProfileId};
+    use sluice_api::ProfileId;
 
     use super::*;
 
@@ -394,7 +405,7 @@ mod tests {
         let mut withdrawals = guarded();
         assert!(!change(&mut withdrawals, &[("a", 20), ("b", 6)], 100, 0), "nothing of both goes");
         assert!(withdrawals.awaits(&cause("a")) && withdrawals.awaits(&cause("b")));
-        let text = withdrawals.text(|| 100).unwrap();
+        let text = withdrawals.text(|| 100, |_| true).unwrap();
         assert!(text.starts_with("26 of 100 add-ons would be withdrawn at once, from 20 clusters"), "{text}");
         assert!(text.contains("ClusterProfile a, ClusterProfile b"), "{text}");
         assert!(text.contains(&format!("`sluice approve {}`", withdrawals.called().unwrap())), "{text}");
@@ -439,7 +450,7 @@ mod tests {
         assert!(!withdrawals.lets_go(&cause("b"), places("b", 40), 1, (100, 0)), "it still waits");
         assert!(!withdrawals.take_news());
         assert_eq!(withdrawals.take_held().len(), 1);
-        assert_eq!((withdrawals.called(), withdrawals.text(|| 100)), (None, None));
+        assert_eq!((withdrawals.called(), withdrawals.text(|| 100, |_| true)), (None, None));
     }
 
     #[test]

@@ -213,9 +213,6 @@ impl Renderer {
         let known = self.planning.ledger.leads_to(&cause, &place);
         // Of a tombstone that does not count any more its deployer does not say that it waits for another one.
         let is_back = !known && self.outgoing.is_started() && self.is_back(&place);
-        if is_back {
-            self.planning.departing.remove(&place);
-        }
         let asks = is_back || status.is_some_and(|status| status.state == State::Held);
         self.planning.ledger.hold(place, cause.clone(), asks);
         // Held, but not what the cause leads to: the cause is gone, or its destinations have changed. Before the

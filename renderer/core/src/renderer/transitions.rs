@@ -51,10 +51,10 @@ impl Renderer {
         for place in others {
             self.publish_withdrawal(place, step.now, step);
         }
-        // It may be wanted, and wait for its turn. Of what its deployer has not said yet that it is there, that comes when it does.
+        // Only its cause says what becomes of it: it may be paused, or wait for its turn, and the tombstone stays as it is as long. Of what
+        // its deployer has not said yet that it is there, that comes when it does.
         for place in back {
             if let Some(cause) = self.planning.ledger.ask_again(&place) {
-                self.planning.departing.remove(&place);
                 self.act(&cause, step.now, step);
             }
         }

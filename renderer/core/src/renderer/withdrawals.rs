@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sluice_api::ClusterRef;
 use sluice_api::model::{APPROVALS, Cluster, Fleet, NAMESPACE, approves};
 use sluice_protocol::rows::Cause;
 use sluice_protocol::subject::cluster_shard;
@@ -122,10 +123,14 @@ impl Renderer {
         goes
     }
 
-    /// Whether what is withdrawn of a cause may be somebody's mistake. What an event takes away is meant.
+    /// Whether what is withdrawn of a cause may be somebody's mistake. What an event takes away is meant, and so is what is found later of a
+    /// cluster whose registration is gone: what that takes away is decided when it goes.
     fn is_guarded(&self, cause: &Cause, now: i64) -> bool {
         match cause {
             Cause::Profile(_) => true,
+            Cause::Event(event) if !self.is_registered(&event.cluster) => {
+                self.planning.withdrawals.minds(cause)
+            }
             Cause::Event(event) => {
                 self.planning.is_unlistened(&self.knowledge, event)
                     || self.planning.withdrawals.has_changed(&event.source, now)
@@ -133,15 +138,18 @@ impl Renderer {
         }
     }
 
+    fn is_registered(&self, cluster: &ClusterRef) -> bool {
+        self.knowledge.catalog.fleet.clusters().contains_key(cluster)
+    }
+
     /// Where something of a cause would go, if it led to these places alone. Of a cluster that is not registered nothing goes, and what a
     /// tombstone says already was decided before.
     fn doomed(&self, cause: &Cause, places: &BTreeSet<Place>) -> BTreeSet<Place> {
-        let clusters = self.knowledge.catalog.fleet.clusters();
         let ledger = &self.planning.ledger;
         let goes = |place: &Place| {
             !places.contains(place)
                 && !ledger.is_withdrawn(place)
-                && (place.0.is_management() || clusters.contains_key(&place.0))
+                && (place.0.is_management() || self.is_registered(&place.0))
         };
         ledger.everywhere(cause).into_iter().filter(goes).collect()
     }
@@ -189,7 +197,9 @@ impl Renderer {
     fn tell_withdrawals(&mut self, step: &mut Step<Effect>) {
         if self.planning.withdrawals.take_news() {
             let ledger = &self.planning.ledger;
-            let text = self.planning.withdrawals.text(|| ledger.count());
+            let fleet = self.knowledge.catalog.fleet.clusters();
+            let text =
+                self.planning.withdrawals.text(|| ledger.count(), |cluster| fleet.contains_key(cluster));
             let key = ProblemKey::everywhere(About::Withdrawals(self.config.shard));
             self.outgoing.note(key, text.map(Fault::new), step);
         }

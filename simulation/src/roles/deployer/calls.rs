@@ -92,6 +92,7 @@ impl DeployerRole {
         if goes_with_its_maker(server, &world.management) {
             world.history.reason_at(Addon::Own, &call.cluster.name);
         }
+        let is_known = written.as_ref().is_some_and(|written| server.has_noted_fields(&written.key));
         let reply = server.note_form(&call.request, reply, call.newer);
         let released = written.is_some() && matches!(call.request, Request::Release { .. });
         world.coverage.many(Fault::Released, u64::from(released));
@@ -102,7 +103,10 @@ impl DeployerRole {
             world.violation.get_or_insert(violation);
         }
         let lost = world.mishap(Fault::Unanswered, 0.005);
-        if let Some(written) = written.filter(|_| !lost && call.life == self.life) {
+        // Before a watch has shown anything, and of what nobody knows what was left of it, nobody knows that it is put right.
+        let knows = |watch: &KindWatch| watch.cluster == call.cluster && watch.had_shown(call.asked_at);
+        let counts = !lost && call.life == self.life && is_known && self.watches.iter().any(knows);
+        if let Some(written) = written.filter(|_| counts) {
             let Seat { role, index } = self.seat;
             world.note_righted(&call.cluster.name, (role, index, self.life), &written);
         }

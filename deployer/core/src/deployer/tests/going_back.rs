@@ -257,6 +257,14 @@ fn what_the_server_refuses_to_keep_is_a_note_and_what_it_does_not_take_now_is_tr
     let text = "this content is not kept on the cluster, which cannot go back to it: it is too large";
     assert_eq!(problem.error(), Some(text));
     assert_eq!(problem.fault.as_ref().map(|fault| fault.severity), Some(Severity::Note));
+    // It may have been a moment, or somebody may have changed what was in the way.
+    fixture.take_calls();
+    fixture.wait();
+    assert_eq!((fixture.take_calls(), fixture.problem().as_deref()), (Vec::new(), Some(text)));
+    fixture.fail = Box::new(|_| None);
+    fixture.wait();
+    assert_eq!((fixture.take_calls(), fixture.problem()), (vec!["keep".to_owned()], None));
+    assert_eq!(fixture.kept(), [other.head.digest, third.head.digest].into());
     fixture.fail = Box::new(|request| {
         matches!(request, Request::Keep { .. }).then(|| Failure::new(Class::Transient, "it is busy"))
     });
@@ -267,6 +275,22 @@ fn what_the_server_refuses_to_keep_is_a_note_and_what_it_does_not_take_now_is_tr
     fixture.wait();
     assert_eq!((fixture.outcome().0, fixture.problem()), (State::Provisioned, None));
     assert_eq!(fixture.kept(), [other.head.digest, fourth.head.digest].into());
+}
+
+#[test]
+fn what_it_went_back_to_is_kept_on_another_server_too() {
+    let (mut fixture, one, _) = deployed();
+    fixture.take(&back_to(&one));
+    assert!(fixture.kept().contains(&one.head.digest));
+    // The registration leads to another server from now on.
+    fixture.run(|deployer, step| deployer.external(ExternalInput::Unreachable(cluster()), step));
+    (fixture.objects, fixture.inventories, fixture.kept) = Default::default();
+    fixture.reach();
+    assert_eq!((fixture.names(), fixture.kept()), (vec!["a", "b"], [one.head.digest].into()));
+    let other = kept(&content("3", &[]), Some(one.head.digest));
+    fixture.take(&other);
+    fixture.take(&back_to(&one));
+    assert_eq!((fixture.outcome().0, fixture.names()), (State::Provisioned, vec!["a", "b"]));
 }
 
 #[test]

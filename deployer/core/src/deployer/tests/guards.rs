@@ -75,6 +75,26 @@ fn nothing_goes_to_a_cluster_for_the_first_time_before_all_its_readiness_checks_
 }
 
 #[test]
+fn what_was_held_up_begins_when_the_cluster_comes_to_hold_what_was_on_its_way() {
+    let mut fixture = Fixture::new();
+    fixture.reach_asking(checks(&["nodes"], &[], 3));
+    let first = row_of("p", Some(desired("p", 100, vec![config_map("a", "1")])));
+    fixture.run(|deployer, step| deployer.row(&first, step));
+    let id = *fixture.guards.keys().next().expect("it is asked");
+    let says = |said| ExternalInput::Checked(cluster(), id, said);
+    let calls = fixture.hold(|deployer, step| deployer.external(says(Ok(())), step));
+    assert!(matches!(calls[..], [(_, Request::WriteInventory { .. })]), "{calls:?}");
+    fixture.run(|deployer, step| deployer.external(says(no()), step));
+    fixture.row("q", Some(desired("q", 100, vec![config_map("b", "1")])));
+    assert!(fixture.names().is_empty());
+    for (id, request) in calls {
+        let reply = ExternalInput::Reply(cluster(), id, fixture.serve(request));
+        fixture.run(|deployer, step| deployer.external(reply, step));
+    }
+    assert_eq!(fixture.names(), ["a", "b"]);
+}
+
+#[test]
 fn a_cluster_that_holds_something_is_ready() {
     let mut fixture = Fixture::guarded(None);
     assert_eq!(fixture.names(), ["a"]);

@@ -54,6 +54,29 @@ fn who_is_in_a_cluster_says_by_rows_what_people_see() {
     assert_eq!(fixture.shown["configuration "], None);
 }
 
+/// While it was not registered, deployers outside may have taken back what was said of it.
+#[test]
+fn who_is_in_a_cluster_says_everything_once_more_when_that_is_registered_again() {
+    let mut fixture = inside();
+    fixture.run(|deployer, step| deployer.row(&all_said(Shard::FIRST), step));
+    let forced = |fixture: &mut Fixture| {
+        fixture.read_some();
+        fixture.show();
+        let forced = std::mem::take(&mut fixture.forced);
+        let kinds = ["~shown.summary", "~shown.configuration", ".p"];
+        kinds.map(|kind| forced.iter().any(|subject| subject.contains(kind)))
+    };
+    let put = |fixture: &mut Fixture, data: &str| {
+        fixture.row("p", Some(desired("p", 100, vec![config_map("a", data)])));
+        forced(fixture)
+    };
+    assert_eq!(put(&mut fixture, "1"), [true; 3]);
+    assert_eq!(put(&mut fixture, "2"), [false; 3]);
+    fixture.run(|deployer, step| deployer.external(ExternalInput::Unregistered(cluster()), step));
+    fixture.reach();
+    assert_eq!(forced(&mut fixture), [true; 3]);
+}
+
 #[test]
 fn what_a_former_one_showed_of_profiles_that_are_not_there_goes() {
     let mut fixture = inside();
@@ -113,4 +136,16 @@ fn a_cluster_that_pulls_is_left_to_its_own_deployer() {
     fixture.run(|deployer, step| deployer.tick(step));
     assert_eq!((&fixture.statuses["q"], &fixture.shown["summary q"]), (&None, &None));
     assert_eq!(fixture.summaries.last().map(|summary| summary.profile.name.as_str()), Some("q"));
+}
+
+#[test]
+fn of_a_cluster_that_is_gone_nothing_is_shown_where_nothing_else_is_left_of_it() {
+    let mut fixture = Fixture::new();
+    fixture.replace(1);
+    fixture.deployer.found(&found(Shown::Summary, "q"), &Head::default());
+    fixture.read_all();
+    fixture.run(|deployer, step| deployer.external(ExternalInput::Listed, step));
+    fixture.now += 2 * FORGET_AFTER;
+    fixture.run(|deployer, step| deployer.tick(step));
+    assert_eq!(fixture.shown["summary q"], None);
 }

@@ -497,7 +497,7 @@ fn who_takes_a_workload_over_leaves_its_mark() {
     fixture.row("q", Some(heir.clone()));
     fixture.row("p", None);
     fixture.glance();
-    let owner = Live::of(&fixture.objects[&workload_key("web")]).owner.unwrap().name;
+    let owner = Live::of(&fixture.objects[&workload_key("web")]).owner.unwrap().name.clone();
     assert_eq!((owner.as_str(), fixture.mark("web").map(str::to_owned)), ("q", mark.clone()));
     fixture.row("q", Some(heir));
     fixture.take_calls();

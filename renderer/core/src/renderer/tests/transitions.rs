@@ -149,6 +149,31 @@ fn what_matches_again_is_wanted_again() {
     assert!(fixture.rows["a/blue"].is_some() && fixture.withdrawals().is_empty());
 }
 
+/// Nothing has been decided of it there: neither that it is wanted nor that it is not.
+#[test]
+fn what_is_paused_stays_on_a_cluster_that_is_registered_again() {
+    for is_held_before in [true, false] {
+        let mut fixture = mk_fixture(vec![profile("green", "blue", &["blue"])]);
+        let mut paused = profile("blue", "blue", &[]);
+        paused["metadata"]["annotations"] = json!({"profile.projectsveltos.io/paused": ""});
+        if is_held_before {
+            fixture.status(held("a", "blue"));
+        }
+        fixture.delete(coloured("a", "blue"));
+        assert_eq!(fixture.after("a/blue"), Some("unregistered"));
+        fixture.put(paused);
+        fixture.put(coloured("a", "blue"));
+        fixture.status(held("a", "blue"));
+        // Something else changes.
+        fixture.delete(coloured("b", "blue"));
+        assert_eq!(fixture.after("a/blue"), Some("unregistered"), "held before: {is_held_before}");
+        fixture.put(profile("blue", "blue", &[]));
+        assert!(fixture.rows["a/blue"].is_some(), "it is paused no more");
+        fixture.delete(profile("blue", "blue", &[]));
+        assert_eq!(fixture.after("a/blue"), Some("green"));
+    }
+}
+
 #[test]
 fn a_successor_that_cannot_be_read_is_waited_for() {
     let mut wrong = profile("green", "green", &["blue"]);

@@ -229,14 +229,17 @@ fn a_successor_holds_up_the_same() {
 
 /// A deployer holds something of a profile on this cluster, of which it knows no row.
 fn asking(name: &str) -> ExternalInput {
-    let profile = ProfileId::cluster("p");
+    holding(name, "p", &Cause::Profile(ProfileId::cluster("p")))
+}
+
+fn holding(name: &str, profile: &str, cause: &Cause) -> ExternalInput {
+    let profile = ProfileId::cluster(profile);
     let subject =
         Subject::Status { shard: Shard::FIRST, cluster: cluster(name), origin: Shard::FIRST, profile };
     let body = serde_json::to_vec(&Status::new(State::Held, Vec::new())).unwrap();
-    let meta = Meta::of_cause(&Cause::Profile(ProfileId::cluster("p")));
     let row = Row {
         subject,
-        head: Head { meta, ..Head::default() },
+        head: Head { meta: Meta::of_cause(cause), ..Head::default() },
         body: body.into(),
         sequence: Sequence::new(1),
     };
@@ -269,6 +272,39 @@ fn of_clusters_that_are_deregistered_nothing_waits() {
         fixture.delete(registration(&format!("other-{number}"), json!({"other": "yes"})));
     }
     assert_eq!((fixture.counts(), fixture.held_up()), ((40, 0), None));
+}
+
+/// Events of cluster `a` led to something on 40 others.
+fn of_a_hub() -> Vec<Value> {
+    let to =
+        json!({"destinationClusterSelector": {"matchExpressions": [{"key": "in", "operator": "Exists"}]}});
+    fleet(vec![trigger(true, to), content(true, "1"), profile("q", "other")])
+}
+
+#[test]
+fn what_a_deregistered_cluster_takes_away_elsewhere_waits_and_what_is_found_of_one_later_goes() {
+    let hub = registration("a", json!({"env": "fv"}));
+    let mut fixture = guarded(of_a_hub(), |_| ());
+    fixture.ready(&["x"]);
+    assert_eq!(fixture.wanted().len(), 100);
+    fixture.delete(hub.clone());
+    let text = fixture.held_up().unwrap();
+    assert!(text.starts_with("40 of 100 add-ons would be withdrawn at once, from 40 clusters"), "{text}");
+    assert!(text.contains("EventTrigger t of sveltos:default/a, which is not registered any more"), "{text}");
+    let place = fixture.rows.keys().find(|place| place.starts_with("in-0/")).unwrap();
+    let profile = place.strip_prefix("in-0/").unwrap().to_owned();
+    let holds = |name: &str| holding(name, &profile, &cause(Some("x")));
+    fixture.run(|renderer, step| renderer.external(holds("in-0"), step));
+    assert_eq!(fixture.wanted().len(), 100, "it waits");
+    // Nobody knew of this when the cluster was deregistered.
+    let mut fixture = guarded(of_a_hub(), |_| ());
+    fixture.ready(&[]);
+    fixture.delete(hub);
+    fixture.take_log();
+    for number in 0..40 {
+        fixture.run(|renderer, step| renderer.external(holds(&format!("in-{number}")), step));
+    }
+    assert_eq!((fixture.take_log().len(), fixture.held_up()), (40, None));
 }
 
 #[test]
