@@ -18,7 +18,7 @@ export SLUICE_BUILD ?= $(if $(CACHE),$(CACHE)/build,$(ROOT)/build)
 WITH_NATS = nats="$$(scripts/install-nats.sh)"; export PATH="$$(dirname "$$nats"):$$PATH"
 ARGS ?=
 
-.PHONY: help need up test fmt fmt-check lint doc unit layers style crds crds-check proto deny alone e2e monitoring survive load perf ci images deb site upgrade charts manifests rights release page over
+.PHONY: help need up test parts-of-test fmt fmt-check lint doc unit layers style crds crds-check proto deny alone e2e monitoring survive load perf ci images deb site upgrade charts manifests rights release page over
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,7 +31,13 @@ up: need ## everything on this machine: a bus, simulated clusters, all stages, t
 	cargo build --profile up --locked --bin sluice; \
 	exec "$$CARGO_TARGET_DIR/up/sluice" up $(ARGS)
 
-test: need fmt-check lint doc layers style crds-check unit ## all checks and tests but the end-to-end ones
+# The cheap ones first.
+TEST = need fmt-check style layers lint doc crds-check unit
+
+test: $(TEST) ## all checks and tests but the end-to-end ones
+
+parts-of-test:
+	@echo $(TEST)
 
 fmt: ## format the code
 	cargo fmt --all
@@ -51,7 +57,7 @@ doc: ## the API documentation, warnings are errors; decisions, links, messages, 
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 unit: ## unit, property and integration tests against a real nats-server
-	$(WITH_NATS); cargo build --workspace --bins --locked; cargo test --workspace --locked
+	$(WITH_NATS); cargo test --workspace --locked
 
 layers: ## each crate is what the table of ARCHITECTURE.md says; pure crates stay pure
 	scripts/check_layers.sh
@@ -113,7 +119,7 @@ perf: need ## what an event costs, against the version kept last (ARGS="--quick"
 site: ## the documents as a site with search, in target/site
 	scripts/site.sh
 
-ci: ## what the machine does: test, deny, alone, e2e, monitoring and perf
+ci: ## what the machine does: test, and as far as there is time charts, e2e, monitoring, deny, alone and perf
 	.ci/run
 
 # PROGRAMS names a folder with programs that are built already; without it they are compiled.
