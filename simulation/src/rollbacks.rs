@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use sluice_api::{Digest, ObjectKey, ProfileId};
+use sluice_api::{ClusterRef, Digest, ObjectKey, ProfileId};
 use sluice_deployer_core::Live;
 use sluice_protocol::rows::{GoBack, State, Status};
 use sluice_protocol::{Body, Outgoing, Shard, Subject, Table};
@@ -21,16 +21,16 @@ use crate::world::{STEP, World, cluster_ref};
 
 /// When it gets its last content.
 const LAST: i64 = 2_800 * STEP;
-/// So long before it is noted what works by then: also its renderer has heard of that.
-const BEFORE: i64 = 100 * STEP;
 
 /// What is known of its contents.
 #[derive(Default)]
 pub(crate) struct Rollbacks {
     /// The edit that each row has.
     edits: BTreeMap<Digest, u64>,
-    /// What worked on each cluster before it got its last content.
+    /// What worked on each cluster before it got its last content, and its renderer knew that.
     before: BTreeMap<&'static str, u64>,
+    /// The row of a cluster that the renderer of a shard has heard of as provisioned last.
+    heard: BTreeMap<(Shard, ClusterRef), Digest>,
 }
 
 /// What the row of a cluster says.
@@ -67,6 +67,18 @@ impl Rollbacks {
         }
     }
 
+    /// The renderer of a shard hears what a deployer says.
+    pub(crate) fn heard(&mut self, by: Shard, subject: &Subject, body: &[u8]) {
+        let Subject::Status { cluster, profile, .. } = subject else { return };
+        if profile.name != Addon::Back.name() {
+            return;
+        }
+        match provisioned(body) {
+            Some(row) => drop(self.heard.insert((by, cluster.clone()), row)),
+            None => drop(self.heard.remove(&(by, cluster.clone()))),
+        }
+    }
+
     fn says(&self, body: &[u8]) -> Says {
         let body: Value = serde_json::from_slice(body).unwrap_or_default();
         if let Ok(back) = serde_json::from_value::<GoBack>(body["goBack"].clone()) {
@@ -80,14 +92,12 @@ impl Rollbacks {
 impl World {
     /// The profile gets its last content, when it is time.
     pub(crate) fn write_last(&mut self) {
-        if self.now == LAST - BEFORE {
-            let held = CLUSTERS.map(|name| (name, held(&self.clusters[name]).map(|(_, edit)| edit)));
-            let held = held.into_iter().filter_map(|(name, edit)| Some((name, edit?)));
-            self.rollbacks.before = held.filter(|(name, _)| is_provisioned(self, name)).collect();
-        }
         if self.now != LAST || !self.management.has_back() {
             return;
         }
+        let held = CLUSTERS.map(|name| (name, held(&self.clusters[name]).map(|(_, edit)| edit)));
+        let held = held.into_iter().filter_map(|(name, edit)| Some((name, edit?)));
+        self.rollbacks.before = held.filter(|(name, _)| is_provisioned(self, name)).collect();
         let fault = self.management.change_back_content(&mut self.random, self.now);
         let what = self.management.last();
         self.happened(fault, || what);
@@ -166,7 +176,7 @@ pub(crate) fn compare(world: &World) -> Result<(), String> {
             ));
         }
         match row(world, name) {
-            Some((Says::Edit(edit), _)) if has != Some(edit) => {
+            Some((Says::Edit(edit), ..)) if has != Some(edit) => {
                 return Err(format!(
                     "{name} has edit {has:?} of {}, and its row says {edit}",
                     Addon::Back.name()
@@ -179,23 +189,40 @@ pub(crate) fn compare(world: &World) -> Result<(), String> {
     Ok(())
 }
 
-/// The row of a cluster, and its digest.
-fn row(world: &World, cluster: &str) -> Option<(Says, Digest)> {
-    let (cluster, store) = (cluster_ref(cluster), &world.store);
-    let is_it = |subject: &Subject| matches!(subject, Subject::Desired { cluster: of, profile, .. } if *of == cluster && profile.name == Addon::Back.name());
-    let mut rows = Shard::all(SHARDS).flat_map(|shard| store.stream(Table::Desired, shard).rows());
-    let row = rows.find(|(_, stored)| is_it(&stored.value.subject) && !stored.value.head.tombstone);
-    row.map(|(_, stored)| (world.rollbacks.says(&stored.value.body), stored.value.head.digest))
+/// The row of a cluster, which shard it is from, and its digest.
+fn row(world: &World, cluster: &str) -> Option<(Says, Shard, Digest)> {
+    let cluster = cluster_ref(cluster);
+    let origin_of = |subject: &Subject| match subject {
+        Subject::Desired { cluster: of, profile, origin, .. }
+            if *of == cluster && profile.name == Addon::Back.name() =>
+        {
+            Some(*origin)
+        }
+        _ => None,
+    };
+    Shard::all(SHARDS).flat_map(|shard| world.store.stream(Table::Desired, shard).rows()).find_map(
+        |(_, stored)| {
+            let row = &stored.value;
+            let origin = origin_of(&row.subject).filter(|_| !row.head.tombstone)?;
+            Some((world.rollbacks.says(&row.body), origin, row.head.digest))
+        },
+    )
 }
 
-/// Whether the deployer of a cluster says that its row is provisioned.
+/// Whether the deployer of a cluster says that its row is provisioned, and who made the row has heard of it.
 fn is_provisioned(world: &World, cluster: &str) -> bool {
-    let (of, Some((_, digest))) = (cluster_ref(cluster), row(world, cluster)) else { return false };
+    let (of, Some((_, origin, digest))) = (cluster_ref(cluster), row(world, cluster)) else { return false };
     let is_it = |subject: &Subject| matches!(subject, Subject::Status { cluster, profile, .. } if *cluster == of && profile.name == Addon::Back.name());
     let mut rows = world.store.stream(Table::Status, Shard::FIRST).rows();
-    let row = rows.find(|(_, stored)| is_it(&stored.value.subject));
-    let said = row.and_then(|(_, stored)| serde_json::from_slice::<Status>(&stored.value.body).ok());
-    said.is_some_and(|said| said.state == State::Provisioned && said.row == Some(digest))
+    let said = rows.find(|(_, stored)| is_it(&stored.value.subject));
+    let said = said.and_then(|(_, stored)| provisioned(&stored.value.body));
+    said == Some(digest) && world.rollbacks.heard.get(&(origin, of)) == Some(&digest)
+}
+
+/// The row that a deployer says is provisioned.
+fn provisioned(status: &[u8]) -> Option<Digest> {
+    let status = serde_json::from_slice::<Status>(status).ok()?;
+    status.row.filter(|_| status.state == State::Provisioned)
 }
 
 /// What a server has of it, and which edit that is.

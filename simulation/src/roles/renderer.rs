@@ -57,6 +57,7 @@ impl RendererRole {
         if !world.mishap(Fault::Duplicate, 0.01) {
             self.status = sequence;
         }
+        world.rollbacks.heard(self.shard, &read.0, &read.2);
         Some(status_row(sequence, read))
     }
 
@@ -169,10 +170,13 @@ impl Role for RendererRole {
         let from = if fresh { log.len() } else { log.partition_point(|(at, _)| seen(*at)) };
         let interests = Interests { at: world.store.interests_end(), ..Interests::of(newer) };
         // What it has read before it begins it does not read again: meanwhile it would hear nothing new.
-        let status = world.store.stream(Table::Status, Shard::FIRST);
-        let (read, status_incarnation) =
-            (status.rows().map(|(sequence, _)| sequence).max(), status.incarnation());
-        let status = read.unwrap_or(Sequence::NONE);
+        let World { store, rollbacks, .. } = world;
+        let (stream, mut status) = (store.stream(Table::Status, Shard::FIRST), Sequence::NONE);
+        for (sequence, stored) in stream.rows() {
+            status = status.max(sequence);
+            rollbacks.heard(self.shard, &stored.value.subject, &stored.value.body);
+        }
+        let status_incarnation = stream.incarnation();
         let management = self.management.max(from);
         *self = Self { interests, management, status, status_incarnation, ..Self::new(self.shard) };
         if !fresh && world.mishap(Fault::OldView, 0.5) {
