@@ -93,7 +93,7 @@ async fn profiles(plan: &Plan, lab: &mut Lab, report: &mut Report) -> anyhow::Re
     }
     if let Some(&rate) = plan.rates.first().filter(|_| plan.wants("beside-ill")) {
         say(&format!("{rate} events/s beside clusters that are ill"));
-        report.paced.extend(lab.beside_ill(rate, plan.phase).await?);
+        report.paced.extend(lab.beside_ill(rate, plan.phase, plan.settle).await?);
     }
     if plan.wants("drift") {
         say(&format!("{} objects of each cluster, watched for drift", plan.chart_objects));

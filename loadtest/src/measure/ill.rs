@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use sluice_testbed::{Connection, KubeContext};
 
 use super::events::Phase;
+use super::meter::settled;
 use super::{Lab, apply, manifests};
 use crate::fleet::Repository;
 
@@ -33,11 +34,17 @@ fn none() -> Value {
 }
 
 impl Lab {
-    /// Sends the same events to the well ones twice: before, and while there is work for the ill ones. At the end all have all of it.
+    /// Sends the same events to the well ones twice: before, and while there is work for the ill ones. Each time the well ones have
+    /// got a chart just before, and everything is at rest again: only the ill ones are the difference. At the end all have all of it.
     ///
     /// # Errors
     /// Where there are too few clusters, something cannot be written, or does not come.
-    pub async fn beside_ill(&mut self, rate: u32, length: Duration) -> anyhow::Result<[Phase; 2]> {
+    pub async fn beside_ill(
+        &mut self,
+        rate: u32,
+        length: Duration,
+        settle: Duration,
+    ) -> anyhow::Result<[Phase; 2]> {
         let faults = faults();
         if self.targets.len() <= faults.len() {
             bail!("there are {} clusters, too few for some to be ill", self.targets.len());
@@ -45,14 +52,13 @@ impl Lab {
         let all = self.targets.clone();
         let (ill, well) = all.split_at(faults.len());
         self.targets = well.to_vec();
+        let repository = Repository::serve().await?;
+        self.well_have("before", repository.url(), settle).await?;
         let before = self.paced("well", rate, length).await?;
         for (target, fault) in ill.iter().zip(&faults) {
             set(target, fault).await?;
         }
-        let (repository, due) = (Repository::serve().await?, Instant::now());
-        apply(&self.management, [manifests::charted("ill", repository.url(), OBJECTS)]).await?;
-        // What the well ones have to do for it is another matter.
-        self.all_there("front-ill-", OBJECTS, due).await?;
+        self.well_have("ill", repository.url(), settle).await?;
         let beside = self.paced("beside", rate, length).await?;
         for target in ill {
             set(target, &none()).await?;
@@ -62,6 +68,15 @@ impl Lab {
         }
         self.targets = all;
         Ok([before, beside])
+    }
+
+    /// Deploys a chart to everybody, and waits until the well ones have it and nothing is left to do for them.
+    async fn well_have(&mut self, name: &str, repository: &str, settle: Duration) -> anyhow::Result<()> {
+        let due = Instant::now();
+        apply(&self.management, [manifests::charted(name, repository, OBJECTS)]).await?;
+        self.all_there(&format!("front-{name}-"), OBJECTS, due).await?;
+        settled(&self.stack, settle).await;
+        Ok(())
     }
 
     /// Waits until a cluster holds all objects whose names begin so. Some came amid the events, so they are listed.
