@@ -11,14 +11,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use http::{Request, Uri};
+use hyper_util::client::legacy::ResponseFuture;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
-use hyper_util::client::legacy::{Builder, ResponseFuture};
-use hyper_util::rt::TokioExecutor;
 use kube::Config;
 use kube::client::{Body, ConfigExt as _};
 
 use crate::client::without_needless_tls;
+use crate::http::connections;
 
 /// Servers of the own network that tenants may name as well.
 #[derive(Clone, Debug)]
@@ -116,13 +116,13 @@ pub fn client_of(uri: Uri, reach: Reach) -> kube::Result<HttpClient> {
 /// The configuration's certificates cannot be used.
 pub fn http_client(config: &Config, reach: Reach) -> kube::Result<HttpClient> {
     let Reach::Public(flag) = reach else {
-        let client = Builder::new(TokioExecutor::new()).build::<_, Body>(config.rustls_https_connector()?);
+        let client = connections().build::<_, Body>(config.rustls_https_connector()?);
         return Ok(Arc::new(move |request| client.request(request)));
     };
     let mut plain = HttpConnector::new_with_resolver(tower::service_fn(move |name| public(name, flag)));
     plain.enforce_http(false);
     let connector = config.rustls_https_connector_with_connector(plain)?;
-    let client = Builder::new(TokioExecutor::new()).build::<_, Body>(connector);
+    let client = connections().build::<_, Body>(connector);
     Ok(Arc::new(move |request| client.request(request)))
 }
 

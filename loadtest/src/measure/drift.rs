@@ -14,6 +14,8 @@ use crate::fleet::Repository;
 
 /// How many objects are deleted, one after the other.
 const TIMES: usize = 20;
+/// So many times as long as an allocator's memory needs to come to rest: connections that nobody uses are closed after a minute.
+const CONNECTIONS: u32 = 6;
 
 /// What was measured of it.
 #[derive(Debug)]
@@ -65,7 +67,7 @@ impl Lab {
 
     /// The memory of all deployers, once they are at rest.
     async fn deployers(&self, settle: Duration) -> u64 {
-        settled(&self.stack, settle).await.get("deployer").map_or(0, |usage| usage.rss)
+        settled(&self.stack, settle * CONNECTIONS).await.get("deployer").map_or(0, |usage| usage.rss)
     }
 
     /// Deletes an object, and waits until it is there again.
