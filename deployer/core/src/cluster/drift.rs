@@ -3,28 +3,46 @@
 // D-1056: drift is that our entry in managedFields is not what our last apply has left.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use sluice_api::{Gvk, ObjectKey, ProfileId};
 use sluice_protocol::CallId;
 
 use super::{Cluster, Outcome};
 use crate::drift::{Shown, Sight};
+use crate::inventory::Inventory;
 use crate::job::{Job, ShownObject};
 
 /// The kinds that profiles watch.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
-    of: BTreeMap<ProfileId, BTreeSet<Gvk>>,
+    of: BTreeMap<ProfileId, Kinds>,
     by: BTreeMap<Gvk, usize>,
+}
+
+/// The kinds of a profile's objects, and what they were found in: each sight of one of thousands of objects asks for them again.
+#[derive(Debug)]
+struct Kinds {
+    inventory: Arc<Inventory>,
+    kinds: BTreeSet<Gvk>,
 }
 
 // === impl Watched ===
 
 impl Watched {
-    /// A profile watches these kinds and no others: those that are watched from now on, and those that are not any more.
-    fn set(&mut self, profile: &ProfileId, kinds: BTreeSet<Gvk>) -> (Vec<Gvk>, Vec<Gvk>) {
+    /// A profile watches the kinds of this inventory and no others: those that are watched from now on, and those that are not any more.
+    fn set(&mut self, profile: &ProfileId, inventory: Option<Arc<Inventory>>) -> (Vec<Gvk>, Vec<Gvk>) {
+        let known = self.of.get(profile).map(|known| &known.inventory);
+        let is_known = match (known, &inventory) {
+            (Some(known), Some(inventory)) => Arc::ptr_eq(known, inventory),
+            (known, inventory) => known.is_none() && inventory.is_none(),
+        };
         let (mut begun, mut ended) = (Vec::new(), Vec::new());
-        let before = self.of.remove(profile).unwrap_or_default();
+        if is_known {
+            return (begun, ended);
+        }
+        let kinds = kinds_of(inventory.as_deref());
+        let before = self.of.remove(profile).map(|known| known.kinds).unwrap_or_default();
         for kind in kinds.difference(&before) {
             let count = self.by.entry(kind.clone()).or_default();
             *count += 1;
@@ -40,8 +58,8 @@ impl Watched {
                 ended.push(kind.clone());
             }
         }
-        if !kinds.is_empty() {
-            self.of.insert(profile.clone(), kinds);
+        if let Some(inventory) = inventory {
+            self.of.insert(profile.clone(), Kinds { inventory, kinds });
         }
         (begun, ended)
     }
@@ -51,16 +69,21 @@ impl Watched {
     }
 }
 
+fn kinds_of(inventory: Option<&Inventory>) -> BTreeSet<Gvk> {
+    let mut kinds = BTreeSet::new();
+    for key in inventory.into_iter().flat_map(|inventory| &inventory.objects) {
+        if !kinds.contains(&key.gvk) {
+            kinds.insert(key.gvk.clone());
+        }
+    }
+    kinds
+}
+
 impl Cluster {
     /// What a profile has may be of other kinds now.
     pub(super) fn note_watched(&mut self, profile: &ProfileId, outcome: &mut Outcome) {
         let job = self.jobs.get(profile).filter(|job| job.watches_drift());
-        if job.is_none() && !self.watched.of.contains_key(profile) {
-            return;
-        }
-        let objects = job.and_then(|job| job.inventory()).into_iter().flat_map(|held| &held.objects);
-        let kinds = objects.map(|key| key.gvk.clone()).collect();
-        let (begun, ended) = self.watched.set(profile, kinds);
+        let (begun, ended) = self.watched.set(profile, job.and_then(|job| job.owned()));
         outcome.watched.extend(begun.into_iter().map(|gvk| (gvk, true)));
         outcome.watched.extend(ended.into_iter().map(|gvk| (gvk, false)));
     }
