@@ -48,9 +48,13 @@ async fn what_the_whole_fleet_has_goes_when_somebody_approves() {
     let content = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "policy", "namespace": "default"}, "data": {"policy.yaml": text}});
     let kind = Gvk::new("lib.projectsveltos.io", "v1beta1", "SveltosCluster");
-    for mut registration in fleet.management.list(&kind).await.unwrap() {
-        registration["metadata"]["labels"]["env"] = "fv".into();
-        fleet.management.apply(&registration).await.unwrap();
+    for registration in fleet.management.list(&kind).await.unwrap() {
+        // Only the label: with what was read, its version and status, it would be refused once the renderer has written the status.
+        let (named, labels) = (&registration["metadata"], json!({"env": "fv"}));
+        let metadata = json!({"name": named["name"], "namespace": named["namespace"], "labels": labels});
+        let kind = (&registration["apiVersion"], &registration["kind"]);
+        let label = json!({"apiVersion": kind.0, "kind": kind.1, "metadata": metadata});
+        fleet.management.apply(&label).await.unwrap();
     }
     fleet.management.apply(&content).await.unwrap();
     fleet.management.apply(&profile()).await.unwrap();
