@@ -293,60 +293,58 @@ mod tests {
         }
     }
 
+    /// Tells rows of the cluster, each for so long, and looks after each.
+    async fn after_each<const N: usize>(
+        rows: [(Interest, Duration); N],
+        look: impl Fn(&ClusterFeed) -> bool,
+    ) -> Vec<bool> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let feed = ClusterFeed::new();
+        let following = follow(receiver, feed.clone(), shop(), "k".into());
+        let tell = async {
+            let mut seen = Vec::new();
+            for (told, wait) in rows {
+                sender.send((shop(), told)).unwrap();
+                tokio::time::sleep(wait).await;
+                seen.push(look(&feed));
+            }
+            seen
+        };
+        tokio::select! { _ = following => Vec::new(), seen = tell => seen }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_row_that_is_lost_says_that_the_cluster_is_gone_when_nobody_writes_it_again() {
-        let (sender, rows) = mpsc::unbounded_channel();
-        let (feed, cluster) = (ClusterFeed::new(), shop());
-        let following = follow(rows, feed.clone(), cluster.clone(), "k".into());
-        let tell = async {
-            let pulls = || row(json!({"pullMode": true}));
-            let mut is_there = Vec::new();
-            for (told, wait) in [
-                (Interest::default(), 2 * MISSING),
-                (pulls(), MISSING / 2),
-                (Interest::default(), MISSING / 2),
-                (pulls(), 2 * MISSING),
-                (Interest::default(), 2 * MISSING),
-                (pulls(), MISSING / 2),
-            ] {
-                sender.send((cluster.clone(), told)).unwrap();
-                tokio::time::sleep(wait).await;
-                is_there.push(feed.keys() == [cluster.clone()]);
-            }
-            is_there
-        };
-        let is_there = tokio::select! { _ = following => Vec::new(), is_there = tell => is_there };
+        let pulls = || row(json!({"pullMode": true}));
+        let rows = [
+            (Interest::default(), 2 * MISSING),
+            (pulls(), MISSING / 2),
+            (Interest::default(), MISSING / 2),
+            (pulls(), 2 * MISSING),
+            (Interest::default(), 2 * MISSING),
+            (pulls(), MISSING / 2),
+        ];
+        let is_there = after_each(rows, |feed| feed.keys() == [shop()]).await;
         assert_eq!(is_there, [false, true, true, true, false, true]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_older_row_counts_when_nothing_newer_comes_for_long() {
-        let (sender, rows) = mpsc::unbounded_channel();
-        let (feed, cluster) = (ClusterFeed::new(), shop());
-        let following = follow(rows, feed.clone(), cluster.clone(), "k".into());
-        let tell = async {
-            let of = |revision: u64, paused: bool| Interest {
-                revision: Revision::new(revision),
-                ..row(json!({"pullMode": true, "paused": paused}))
-            };
-            let mut is_paused = Vec::new();
-            for (told, wait) in [
-                (of(2, true), OLDER),
-                (of(1, false), OLDER / 2),
-                (of(2, true), OLDER),
-                (of(1, false), OLDER / 2),
-                (of(1, false), OLDER),
-                (of(2, true), OLDER / 2),
-                (Interest::default(), OLDER / 2),
-                (of(1, false), OLDER / 2),
-            ] {
-                sender.send((cluster.clone(), told)).unwrap();
-                tokio::time::sleep(wait).await;
-                is_paused.push(feed.get(&cluster).unwrap().paused);
-            }
-            is_paused
+        let of = |revision: u64, paused: bool| Interest {
+            revision: Revision::new(revision),
+            ..row(json!({"pullMode": true, "paused": paused}))
         };
-        let is_paused = tokio::select! { _ = following => Vec::new(), is_paused = tell => is_paused };
+        let rows = [
+            (of(2, true), OLDER),
+            (of(1, false), OLDER / 2),
+            (of(2, true), OLDER),
+            (of(1, false), OLDER / 2),
+            (of(1, false), OLDER),
+            (of(2, true), OLDER / 2),
+            (Interest::default(), OLDER / 2),
+            (of(1, false), OLDER / 2),
+        ];
+        let is_paused = after_each(rows, |feed| feed.get(&shop()).unwrap().paused).await;
         assert_eq!(is_paused, [true, true, true, true, false, true, true, false]);
     }
 
