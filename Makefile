@@ -96,18 +96,18 @@ page: need ## the page of Inspect in a real browser (needs Chromium; by hand)
 
 survive: need ## real processes killed, paused and cut off; slow, not part of ci
 	$(WITH_NATS); cargo build --locked --workspace --bins; \
-	cargo test --locked -p sluice-e2e --test survival --test survival_cluster --test killed_deployer --test rollout_faults --test transition_faults --test pull_place --test short_lived --test hostile -- --ignored --test-threads=1 $(ARGS)
+	cargo test --locked --workspace --test survival --test survival_cluster --test killed_deployer --test rollout_faults --test transition_faults --test pull_place --test short_lived --test hostile_agent -- --ignored --test-threads=1 $(ARGS)
 
 rights: need ## each right of each stage is needed, and given by the chart; part of e2e
 	$(WITH_NATS); scripts/e2e.sh --only-rights
 
 upgrade: need ## the last release beside this one, stage by stage, under load (SLUICE_FORMER_REF: another commit)
 	$(WITH_NATS); SLUICE_FORMER="$$(scripts/former.sh)"; export SLUICE_FORMER; cargo build --locked --workspace --bins; \
-	cargo test --locked -p sluice-e2e --test upgrade -- --ignored --test-threads=1 --nocapture $(ARGS)
+	cargo test --locked --workspace --test upgrade -- --ignored --test-threads=1 --nocapture $(ARGS)
 
 over: need ## what rows of docs/compatibility.md deploy, given to Sveltos and taken over again (SLUICE_SCENARIO: some of them)
 	$(WITH_NATS); cargo build --locked --workspace --bins; \
-	cargo test --locked -p sluice-e2e --test import_rows -- --ignored --nocapture $(ARGS)
+	cargo test --locked --workspace --test import_rows -- --ignored --nocapture $(ARGS)
 
 load: need ## the load generator and its table
 	$(WITH_NATS); cargo build --release --locked --workspace --bins; \
