@@ -32,13 +32,9 @@ struct Kinds {
 impl Watched {
     /// A profile watches the kinds of this inventory and no others: those that are watched from now on, and those that are not any more.
     fn set(&mut self, profile: &ProfileId, inventory: Option<Arc<Inventory>>) -> (Vec<Gvk>, Vec<Gvk>) {
-        let known = self.of.get(profile).map(|known| &known.inventory);
-        let is_known = match (known, &inventory) {
-            (Some(known), Some(inventory)) => Arc::ptr_eq(known, inventory),
-            (known, inventory) => known.is_none() && inventory.is_none(),
-        };
+        let known = self.of.get(profile).map(|known| Arc::as_ptr(&known.inventory));
         let (mut begun, mut ended) = (Vec::new(), Vec::new());
-        if is_known {
+        if known == inventory.as_ref().map(Arc::as_ptr) {
             return (begun, ended);
         }
         let kinds = kinds_of(inventory.as_deref());

@@ -181,6 +181,18 @@ fn an_entry_that_is_taken_away_is_drift() {
 }
 
 #[test]
+fn kinds_that_come_and_go_with_a_change_of_the_profile_are_watched_and_not_any_more() {
+    let mut fixture = Fixture::watching(&["a"]);
+    let mut secret = config_map("s", "1");
+    secret["kind"] = "Secret".into();
+    let both = desired("p", 100, vec![config_map("a", "1"), secret]);
+    fixture.row("p", Some(in_mode(both, "ContinuousWithDriftDetection")));
+    assert_eq!(fixture.watched.len(), 2);
+    fixture.row("p", Some(watched(&["a"])));
+    assert_eq!(fixture.watched.len(), 1);
+}
+
+#[test]
 fn without_the_mode_nothing_is_watched_and_nothing_is_kept_of_it() {
     let mut fixture = Fixture::new();
     fixture.reach();
